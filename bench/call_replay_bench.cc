@@ -1,8 +1,8 @@
-// What an exact event costs from a record in a ring to the stream, in time and in bytes: records of one thread through
-// CallReplayer and TraceWriter, and out again through TraceReader.
+// Measures the cost of an exact event from a record in a ring to the stream, in time and in bytes: the records of one
+// thread through CallReplayer and TraceWriter, and back through TraceReader.
 //
-// Two programs: `fib` calls itself (three functions in all, an event every 20 ns), `train` looks like a training
-// script (900 functions by a power law, generators, exceptions, an event every 400 ns on average).
+// Two programs: `fib` calls itself (three functions in all, an event every 20 ns), `train` resembles a training script
+// (900 functions by a power law, generators, exceptions, an event every 400 ns on average).
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kBatch = 1 << 16;  // records that one drain finds
+constexpr int kBatch = 1 << 16;  // records in one drain
 
 class CountingSink : public ByteSink {
  public:
@@ -53,7 +53,7 @@ struct Program {
 };
 constexpr Program kPrograms[] = {{3, 20, 0, 0}, {900, 400, 4, 1}};
 
-// A run of records that ends at the depth at which it began, so that it can be replayed over and over.
+// A run of records that ends at the depth at which it began, so that it can be replayed repeatedly.
 class Records {
  public:
   explicit Records(const Program& program) : program_(program) {
@@ -73,14 +73,14 @@ class Records {
       End();
     }
   }
-  // Later by the length of a run.
+  // Moves the records later by the length of a run.
   void Shift() {
     for (pp_record& record : records) {
       record.when_tag += length_ << PP_TAG_BITS;
     }
   }
   std::vector<pp_record> records;
-  uint64_t events = 0;  // without what is said of them
+  uint64_t events = 0;  // without the records that describe events
 
  private:
   void Say(uint32_t tag, uint64_t value) { records.push_back({PP_WHEN_TAG(length_, tag), value}); }
@@ -152,7 +152,7 @@ void BM_ReplayAndEncode(benchmark::State& state) {
 }
 BENCHMARK(BM_ReplayAndEncode)->Arg(0)->Arg(1);
 
-// Without the encoder: what replaying alone costs.
+// Without the encoder: the cost of replaying alone.
 void BM_Replay(benchmark::State& state) {
   class Nowhere final : public CallSink {
    public:

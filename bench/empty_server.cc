@@ -37,7 +37,7 @@ class EmptyServices : public ConnectionServices {
   Captures captures_;
 };
 
-// Until nobody holds the other end of `alive`.
+// Serves until the other end of `alive` is closed.
 int Serve(UniqueFd socket, UniqueFd alive) {
   auto listener = UnixListener::Start(std::move(socket), {.admit = AdmitOnly({Uid(::getuid())})},
                                       [](const PeerIdentity&) { return std::make_unique<EmptyServices>(); });
@@ -61,7 +61,7 @@ EmptyServer::EmptyServer() {
   folder_ = folder;
   alive_.reset(ends[1]);
   UniqueFd other(ends[0]);
-  auto socket = ListenOnUnixSocket(folder_ + "/s.sock");  // whoever connects waits in it until the child is ready
+  auto socket = ListenOnUnixSocket(folder_ + "/s.sock");  // early connections wait in its queue
   if (socket.has_error()) {
     return;
   }

@@ -1,5 +1,5 @@
-// What gRPC costs by itself: a server as the daemon's, in a process of its own, that answers ListCaptures with nothing,
-// at once. To be made before this process has any threads; the child ends with its owner.
+// Measures the cost of gRPC alone: a server like the daemon's, in a process of its own, that answers ListCaptures with
+// nothing at once. Create it before this process has any threads. The child ends with its owner.
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +21,7 @@ class EmptyServer {
 
  private:
   std::string folder_;
-  UniqueFd alive_;  // the child ends when it is closed
+  UniqueFd alive_;  // closing it ends the child
   pid_t child_ = -1;
 };
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""By hand: what a launch costs on the double of CUDA, with records alone, with the callback that takes no stack, and with the one
-that takes it, 40 frames deep.
+"""Run by hand: measures the cost of a launch on the double of CUDA, 40 frames deep: with records alone, with a callback
+that takes no stack, and with a callback that takes one.
 
     bench/gpu_launch_figures.py [3.12 …]        after ./dev build release gpu_driver cuda_double
 
-Nanoseconds for each launch, the least of many rounds; the last two columns are what is added to the first. What a real
-CUPTI takes to call back is not in that.
+Nanoseconds per launch, the least of many rounds; the last two columns are the difference to the first. The time that a
+real CUPTI takes for a callback is not included.
 """
 import os
 import pathlib

@@ -1,7 +1,7 @@
-// What a record of CUPTI costs from the buffer to the stream: an eager job's launches and kernels (one call and one
-// kernel each) through GpuDecoder, GpuJoiner and TraceWriter.
+// Measures the cost of a CUPTI record from the buffer to the stream: the launches and kernels of an eager job (one call
+// and one kernel each) through GpuDecoder, GpuJoiner and TraceWriter.
 //
-// `Decode` is the first of these alone. One core; the bytes are in the cache as they are after a buffer was taken.
+// `Decode` is the first of these alone. One core; the bytes are in the cache, as they are after a buffer was taken.
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kKernelBytes = 216;
 constexpr size_t kCallBytes = 40;
-constexpr int kLaunches = 4000;  // of a buffer of 1 MiB
+constexpr int kLaunches = 4000;  // in a buffer of 1 MiB
 constexpr int kNames = 200;
 
 class CountingSink : public ByteSink {
@@ -74,7 +74,7 @@ std::array<uint16_t, kGpuRecordKinds> Strides() {
   return strides;
 }
 
-// One buffer; `first` launch and time go on from buffer to buffer.
+// One buffer; `first` (launch) and the time continue from buffer to buffer.
 class Buffer {
  public:
   Buffer() : bytes_(kLaunches * (kKernelBytes + kCallBytes)) {}

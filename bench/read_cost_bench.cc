@@ -1,8 +1,9 @@
-// What one sample of a live interpreter costs, in bare reads: read_cost_bench --pid=PID [Google Benchmark options].
+// Measures the cost of one sample of a live interpreter, in bare reads: read_cost_bench --pid=PID [Google Benchmark
+// options].
 //
-// BareRead is one process_vm_readv of 1 KiB from the target's runtime: the floor that the kernel sets. Round is
-// ProcessSampler::Sample, all threads of the target, with the writer's bytes thrown away; it flushes as often as
-// Capture does. Pin it to another core than the target, and compare the two by their ratio only.
+// BareRead is one process_vm_readv of 1 KiB from the target's runtime: the minimum that the kernel costs. Round is
+// ProcessSampler::Sample on all threads of the target, with the writer's bytes thrown away; it flushes as often as
+// Capture does. Pin it to another core than the target, and compare the two only by their ratio.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -22,7 +23,7 @@
 namespace ptrace_prof {
 namespace {
 
-Pid g_pid;  // of the target, from the command line: benchmarks take no arguments of their own
+Pid g_pid;  // the target, from the command line: benchmarks take no arguments of their own
 
 class NullSink final : public ByteSink {
  public:
@@ -70,10 +71,10 @@ void Round(benchmark::State& state) {
     return;
   }
   const std::unique_ptr<ProcessSampler> sampler = std::move(opened).value();
-  constexpr int kRoundsPerFlush = 250;  // about what Capture does at 1 kHz
+  constexpr int kRoundsPerFlush = 250;  // like Capture at 1 kHz, approximately
   constexpr int kWarmUp = 2000;
   int rounds = 0;
-  Pacer pacer(0, {});  // at once
+  Pacer pacer(0, {});  // no pauses
   const auto sample = [&] {
     if (!sampler->Sample(pacer)) {
       return false;
@@ -104,7 +105,7 @@ void Round(benchmark::State& state) {
 }
 BENCHMARK(Round);
 
-// Takes --pid=PID out of the arguments.
+// Removes --pid=PID from the arguments and stores it.
 bool TakePid(int* argc, char** argv) {
   constexpr std::string_view kFlag = "--pid=";
   int kept = 1;

@@ -1,12 +1,11 @@
-// What the service costs its clients: a call that only asks something, the first sample after Record, a dump, the trace
-// read back, and what becomes of the samples of 50 captures at once. One JSON object; a list is empty where something
+// Measures the service's cost for its clients: a simple call, the first sample after Record, a dump, reading a trace
+// back, and how many samples of 50 concurrent captures arrive. Prints one JSON object; a list is empty if something
 // failed.
 //
-// usage: rpc_bench ADDRESS ROUNDS PID PID_OF_64_THREADS PID...
-// All is asked of the ptrace-profd at ADDRESS, but for the trace that is read: it lies in a spool of this program's
-// own, behind a Unix socket or TLS, because no capture writes a gigabyte in a moment. The first PID spins, and stands
-// still while nothing of it is measured. The last PIDs are those of the 50 captures; they are continued for that, and
-// may be stopped before.
+// usage: rpc_bench ADDRESS ROUNDS PID PID_OF_64_THREADS PID... All calls go to the ptrace-profd at ADDRESS, except
+// reading a trace. That trace lies in a spool of this program, behind a Unix socket or TLS, because no capture writes a
+// gigabyte in a moment. The first PID spins, and is stopped while it is not measured. The last PIDs are the targets of
+// the 50 captures. They may be stopped before; they are continued for the captures.
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 #include <signal.h>
@@ -31,7 +30,7 @@ constexpr int kRounds = 40;
 constexpr int kReads = 5;
 constexpr uint32_t kSmallChunk = 128 * 1024;
 constexpr int kCalls = 1000;
-constexpr int kCallsBefore = 100;  // that are not counted
+constexpr int kCallsBefore = 100;  // warm-up, not counted
 constexpr uint64_t kTraceBytes = uint64_t{512} << 20;
 constexpr int kCrowd = 50;
 constexpr double kCrowdRate = 50;
@@ -43,7 +42,7 @@ class SampleCount : public TraceVisitor {
   uint64_t samples = 0;
 };
 
-// A target that stands still while this lives.
+// Stops a target for the lifetime of the object.
 class Standstill {
  public:
   explicit Standstill(int pid) : pid_(pid) { ::kill(pid_, SIGSTOP); }
@@ -55,7 +54,7 @@ class Standstill {
   const int pid_;
 };
 
-// Of one call after the other; nothing if one of them failed.
+// Times of consecutive calls; empty if one of them failed.
 template <typename Ask>
 std::vector<double> UnaryUs(Ask ask) {
   std::vector<double> times;
@@ -93,7 +92,7 @@ std::vector<double> EmptyUs(const EmptyServer& server) {
   return channel.has_error() ? std::vector<double>() : ListUs(channel.value());
 }
 
-// From the call to the first sample in the client's hands; below 0: it failed.
+// Time from the call to the first sample at the client; below 0: it failed.
 double FirstSampleMs(Stub& stub, int pid) {
   grpc::ClientContext context;
   v1::RecordRequest request;
@@ -123,11 +122,11 @@ double DumpMs(Stub& stub, int pid) {
   return good ? static_cast<double>((MonotonicNow() - begin).value) / 1e6 : -1;
 }
 
-// Milliseconds; nothing if one of them failed.
+// Milliseconds; empty if one of them failed.
 template <typename Measure>
 std::vector<double> Repeat(int rounds, Measure measure) {
   std::vector<double> times;
-  measure();  // warm
+  measure();  // warm-up
   for (int i = 0; i < rounds; ++i) {
     times.push_back(measure());
     if (times.back() < 0) {
@@ -137,7 +136,7 @@ std::vector<double> Repeat(int rounds, Measure measure) {
   return times;
 }
 
-// GB a second of a trace that is read whole, each time from the beginning; nothing if one of them failed.
+// GB per second of reading a whole trace, several times; empty if one of them failed.
 std::vector<double> Reads(Way way, uint32_t chunk, uint64_t trace_bytes) {
   FakeStarter starter;
   Serving serving(way, {}, &starter);
@@ -176,12 +175,12 @@ std::vector<double> Reads(Way way, uint32_t chunk, uint64_t trace_bytes) {
   return rates;
 }
 
-// Captures that go on at once, and what became of their samples.
+// Concurrent captures, and the fate of their samples.
 struct Crowd {
   int ended_well = 0;
-  uint64_t counted = 0;    // samples, by the service
+  uint64_t counted = 0;    // samples, as the service counts them
   uint64_t in_traces = 0;  // samples that arrived
-  uint64_t not_taken = 0;  // lost, idle or missed, and counted as such
+  uint64_t not_taken = 0;  // counted as lost, idle or missed
   double expected = 0;     // rate times wall time
   uint64_t fewest = UINT64_MAX;
   uint64_t most = 0;

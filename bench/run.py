@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The benchmark: our cost against the peers', our own promises, and docs/benchmarks.md from both.
 
-./dev bench [PART ...] [--quick] [--minutes N] [--out FILE]. Needs two cores: the target has one, the tool the other. What
-a machine cannot give (a peer, an interpreter) is named in the page, and its promises are "no claim". Parts that are not
-measured stay on the page as they were.
+./dev bench [PART ...] [--quick] [--minutes N] [--out FILE]. Needs two cores: one for the target, one for the tool. The
+page names what a machine lacks (a peer, an interpreter); its promises are "no claim". Parts that are not measured stay
+on the page as they were.
 """
 import argparse
 import os
@@ -21,9 +21,9 @@ from parts.scenario import SCENARIOS  # noqa: E402
 from parts.target import Target  # noqa: E402
 from support import interpreters, profiler  # noqa: E402
 
-OUR_PAIRS = 5  # times as many as a peer's: promises are about them
+OUR_PAIRS = 5  # times as many as a peer's, because the promises are about ours
 SHORTEST_PACED = 8  # seconds
-BUSY_PERCENT = 20  # before we start: more is worth a warning
+BUSY_PERCENT = 20  # before the start: more load causes a warning
 PARTS = ("compare", "reads", "calls", "memory", "size", "slowdown", "pauses", "service", "training", "trace", "injection",
          "gpu", "doubles", "more")
 BESIDE_PEERS = ("compare", "slowdown", "pauses", "more")
@@ -33,23 +33,23 @@ PAUSE_REPEATS = 3
 @dataclass(frozen=True)
 class Mode:
     name: str
-    compared: tuple        # scenarios that promises are about
-    more: tuple            # others, last
+    compared: tuple        # scenarios with promises
+    more: tuple            # other scenarios, measured last
     fastest_seconds: float
     paced_seconds: float
     paced_rate: int
     repeats: int
     pairs: int
-    slow_peers: bool       # slowdown of the peers too
+    slow_peers: bool       # also measure the slowdown by peers
     memory_seconds: float
     training_seconds: float
     pause_seconds: float
     service_rounds: int
-    trace_minutes: float   # of the part trace
-    minutes: float         # no new measurement begins after that
+    trace_minutes: float   # for the part trace
+    minutes: float         # after these no new measurement begins
 
     def within(self, minutes):
-        """The same, in that time: shorter runs, not fewer repeats."""
+        """The same mode within that time: shorter runs, not fewer repeats."""
         share = min(1, minutes / self.minutes)
         shorter = {name: max(least, getattr(self, name) * share) for name, least in
                    (("fastest_seconds", 1.5), ("paced_seconds", 3), ("memory_seconds", 8), ("training_seconds", 10), ("pause_seconds", 5))}
@@ -68,7 +68,7 @@ FULL = Mode("full", COMPARED, ("d200", "t8"),
 
 @dataclass
 class Results:
-    """Of one part."""
+    """The results of one part."""
     paced_rate: int
     fastest: list = field(default_factory=list)
     paced: list = field(default_factory=list)
@@ -110,7 +110,7 @@ class Bench:
             sys.exit(f"bench: there is no CPython {compare.COMMON} here: ./dev setup test finds or unpacks one")
 
     def in_time(self, what):
-        """Whether there is time left to begin something; if not, the page says what was left out."""
+        """Whether there is time left to begin a measurement. If not, the page says what was left out."""
         if time.monotonic() - self.started < 60 * self.mode.minutes:
             return True
         note = f"Left out, for lack of time: {what}."
@@ -119,7 +119,7 @@ class Bench:
         return False
 
     def each(self, names, measure):
-        """measure(target) on each scenario; what fails is noted, not hidden."""
+        """measure(target) on each scenario; a failure is noted on the page."""
         for name in names:
             if self.in_time(name):
                 try:
@@ -139,7 +139,7 @@ class Bench:
         for name in names:
             for rate, seconds, into in ((tools.FASTEST, self.mode.fastest_seconds, self.results.fastest),
                                         (self.mode.paced_rate, self.mode.paced_seconds, self.results.paced)):
-                if rate != tools.FASTEST:  # as many samples of each target
+                if rate != tools.FASTEST:  # the same number of samples of each target
                     seconds = max(min(seconds, SHORTEST_PACED), seconds / SCENARIOS[name].threads)
                 if self.in_time(f"comparison on {name}"):
                     say(f"{name}: {compare.asked(rate)}, {seconds} s, {self.mode.repeats} repeats")
@@ -168,7 +168,7 @@ class Bench:
             footprint.trace_size(target, 1000, min(10, self.mode.memory_seconds))))
 
     def slowdown(self):
-        """The time that is left is shared out evenly."""
+        """Shares the remaining time evenly."""
         todo = [(tool, interpreter, rate) for interpreter, able in compare.groups(self.peers)
                 for tool in (able if self.mode.slow_peers else able[:1]) for rate in goals.SLOWDOWN_BOUNDS]
         for number, one in enumerate(todo):
@@ -250,7 +250,7 @@ class Bench:
                 ("busy at the end", f"{100 * machine.busy_share():.0f} % of the machine")]
 
     def run(self, keep):
-        """keep(name, page.Part) takes each part as it comes; one in which nothing could be measured is none."""
+        """Passes each finished part to keep(name, page.Part); a part without any measurement is skipped."""
         for part in self.parts:
             say(f"== {part}")
             self.results, begun, before = Results(self.mode.paced_rate), time.monotonic(), machine.facts(HERE.parent)
@@ -271,7 +271,7 @@ class Bench:
 
 
 def keeper(out):
-    """Puts a part into the results and onto the page at once: a run that is cut short has told what it has."""
+    """Returns a function that stores a part and updates the page at once, so that an aborted run keeps its results."""
     store = out.with_suffix(".json")
 
     def keep(name, part):

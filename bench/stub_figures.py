@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""By hand: what an event costs a traced target, per version, in pairs with the same work untraced and under cProfile.
+"""Run by hand: the cost of an event for a traced target, per version, in pairs with the same work untraced and under
+cProfile.
 
     bench/stub_figures.py [3.12 …]        after ./dev build release pp_stub stub_layout
 
-ns: added time per event of ours (cProfile's too: divided by the same events). x: slowdown of the work. Nobody drains
-the ring meanwhile. The loop has no calls: what it shows is the tax on every instruction (3.10, 3.11), as a slowdown.
+ns: added time per event of ours (cProfile's time is divided by the same events). x: slowdown of the work. Nothing
+drains the ring meanwhile. The loop makes no calls: its slowdown is the cost for every instruction (3.10, 3.11).
 """
 import json
 import os

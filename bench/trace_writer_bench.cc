@@ -1,5 +1,5 @@
-// What a sample costs between AddSample and the sink, in time and in bytes: 8 threads, 3,000 stacks of depth 25,
-// 500 Hz, four flushes a second. Stacks are drawn by a power law, as in real programs.
+// Measures the cost of a sample between AddSample and the sink, in time and in bytes: 8 threads, 3,000 stacks of depth
+// 25, 500 Hz, four flushes a second. Stacks follow a power law, as in real programs.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -31,7 +31,7 @@ class CountingSink : public ByteSink {
   std::string* keep = nullptr;
 };
 
-// One simulated target. Every thread has its own 375 of the stacks, which share their outer frames.
+// One simulated target. Every thread has 375 stacks of its own, with shared outer frames.
 class Target {
  public:
   explicit Target(ByteSink& sink) : writer(sink, stacks_, CaptureTask{}, TraceOrigin::Here()) {
@@ -65,7 +65,7 @@ class Target {
       writer.AddSample(threads_[i], Nanos(now_), known_[which], SampleQuality::kSeen);
     }
   }
-  // Each thread takes or loses the GIL about `per_second` times a second.
+  // Makes each thread take or release the GIL about `per_second` times a second.
   void ChangeStates(int per_second) {
     static const StateInfo kRunning{ThreadState::kRunning, true, ""};
     static const StateInfo kWaiting{ThreadState::kGilWait, false, ""};
@@ -127,7 +127,7 @@ void BM_Sample(benchmark::State& state) {
 }
 BENCHMARK(BM_Sample);
 
-// An hour of recording; the argument is how often a second each thread changes its state.
+// An hour of recording; the argument is how often per second each thread changes its state.
 void BM_Hour(benchmark::State& state) {
   constexpr int kRounds = 3600 * 500;
   for (auto _ : state) {

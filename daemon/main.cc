@@ -1,9 +1,9 @@
-// ptrace-profd, the daemon: plugs the launcher, the captures, the services and the socket together.
+// ptrace-profd, the daemon: connects the launcher, the captures, the services and the socket.
 //
 //   one thread, all rights:  socket bound ─► launcher forked ─► rights dropped
 //   no rights:               captures, gRPC, until a signal ─► drained (drain.h) ─► exit 0
-// The socket's file is removed by the launcher (launcher_process.h): we have no right to any more when root started us.
-// One that a service manager passed (passed_socket.h) stays.
+// The launcher removes the socket's file (launcher_process.h), because the daemon no longer has the right to if root
+// started it. A socket that a service manager passed (passed_socket.h) stays.
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -58,7 +58,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kExpireEvery = Nanos::FromSeconds(10);
-constexpr Nanos kForOneTrace = Nanos::FromSeconds(300);  // an earlier daemon's, to be measured
+constexpr Nanos kForOneTrace = Nanos::FromSeconds(300);  // to measure a trace of an earlier daemon
 constexpr Nanos kReapPatience = Nanos::FromSeconds(10);
 constexpr int kReapPauseMs = 5;
 constexpr int kFailedStatus = 1;
@@ -66,25 +66,25 @@ constexpr rlim_t kFewestDescriptors = 256;
 constexpr char kTcpOption[] = "--listen-tcp";
 const PeerIdentity kNobody{.uid = 0xffffffff, .gid = 0xffffffff, .groups = {}, .pid = {}};
 constexpr int kTcpBacklog = 128;
-constexpr size_t kReservedConnections = 16;  // all others together do not keep out the administrator, who looks why
+constexpr size_t kReservedConnections = 16;  // so that an administrator can still connect when all others are in use
 
-// What needs rights or a single thread, done.
+// The results of the steps that need rights or a single thread.
 struct Prepared {
   LauncherProcess launcher;
   UniqueFd socket;
-  std::string address;    // of the socket
-  bool is_lent = false;   // by who passed it
-  MetricsSocket metrics;  // closed: none
-  TcpListener tcp;        // closed: none
+  std::string address;    // the path of the socket
+  bool is_lent = false;   // the socket was passed to us
+  MetricsSocket metrics;  // not open: none
+  TcpListener tcp;        // not open: none
   std::optional<TlsServer> tls;
   std::unique_ptr<AuditLog> audit;
   std::unique_ptr<CaptureShelf> shelf;
   std::unique_ptr<PolicySource> policy;
   DaemonUser user;
-  Uid owner;  // who started us, and may connect
+  Uid owner;  // the user who started us, and who may connect
 };
 
-// The files of our sockets, to be removed by who has the right to.
+// The files of our sockets. The launcher removes them, because it has the right to.
 Result<std::vector<UnixSocketFile>> FindFiles(const std::vector<std::string>& paths) {
   std::vector<UnixSocketFile> files;
   for (const std::string& path : paths) {
@@ -95,7 +95,7 @@ Result<std::vector<UnixSocketFile>> FindFiles(const std::vector<std::string>& pa
   return files;
 }
 
-// Reads the key while there is the right to.
+// Call while the process still has the right to read the key.
 Result<void> ListenForRemote(const DaemonOptions& options, Prepared& prepared) {
   if (options.tcp.empty()) {
     return {};
@@ -106,9 +106,9 @@ Result<void> ListenForRemote(const DaemonOptions& options, Prepared& prepared) {
   return {};
 }
 
-// Of a socket that was passed to us, the file is no concern of ours.
+// A passed socket's file is not ours, so the launcher does not remove it.
 Result<void> StartLauncher(const DaemonOptions& options, Prepared& prepared) {
-  AllowRealTime();  // for collectors, which have no right to it by then
+  AllowRealTime();  // for the collectors, which have lost the right to it by then
   if (!options.metrics.empty()) {
     const ScrapeReach reach = options.metrics_remote ? ScrapeReach::kAnywhere : ScrapeReach::kThisMachine;
     PP_ASSIGN_OR_RETURN(prepared.metrics, ListenForScrapers(options.metrics, reach));
@@ -137,7 +137,7 @@ Result<Prepared> Prepare(const DaemonOptions& options) {
   prepared.owner = Uid(::getuid());
   PP_ASSIGN_OR_RETURN(prepared.user, ChooseDaemonUser());
   PP_RETURN_IF_ERROR(StartLauncher(options, prepared));
-  PP_RETURN_IF_ERROR(ListenForRemote(options, prepared));  // after the fork: the key is not for the launcher
+  PP_RETURN_IF_ERROR(ListenForRemote(options, prepared));  // after the fork: the launcher must not have the key
   prepared.audit = AuditLog::None();
   if (!options.audit.empty()) {
     PP_ASSIGN_OR_RETURN(prepared.audit, AuditLog::Open(options.audit));
@@ -145,7 +145,7 @@ Result<Prepared> Prepare(const DaemonOptions& options) {
   PP_RETURN_IF_ERROR(PrepareSpoolFolder(options.spool, prepared.user));
   PP_RETURN_IF_ERROR(DropRights(prepared.user));
   if (!RaiseSystemCallWall()) {
-    if (options.multi_user && !kIsSanitized) {  // then it refuses launcher and collectors theirs, too
+    if (options.multi_user && !kIsSanitized) {  // launcher and collectors get no filter either
       return Error{Code::kFailedPrecondition,
                    "the kernel refuses a seccomp filter, without which ptrace-profd does not serve every user",
                    "run a kernel with CONFIG_SECCOMP_FILTER, or leave out --multi-user"};
@@ -155,21 +155,20 @@ Result<Prepared> Prepare(const DaemonOptions& options) {
   }
   PP_ASSIGN_OR_RETURN(prepared.policy, PolicySource::Open(options.policy, prepared.owner));
   if (prepared.tls.has_value()) {
-    PP_RETURN_IF_ERROR(prepared.tls->trust()->ReadRevoked());  // as it will be read again: without rights
+    PP_RETURN_IF_ERROR(prepared.tls->trust()->ReadRevoked());  // checks that it can be read again without rights
   }
   PP_RETURN_IF_ERROR(TrySpoolFolder(options.spool));
   PP_ASSIGN_OR_RETURN(prepared.shelf, CaptureShelf::Open(options.spool));
   return prepared;
 }
 
-// Nobody keeps all others out.
+// Limits per user, so that no user takes all descriptors.
 DescriptorShares Shares() {
   rlimit limit{};
   return SharesOf(::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY);
 }
 
-// A descriptor or three for each connection, and more for each capture.
-// As far as it may be.
+// Raises the limit as far as allowed: a connection needs one to three descriptors, a capture more.
 Result<void> RaiseDescriptorLimit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) {
@@ -185,7 +184,7 @@ Result<void> RaiseDescriptorLimit() {
                  "raise the hard limit (ulimit -Hn, LimitNOFILE=)");
 }
 
-// What an administrator may change while we run.
+// Reads again what an administrator may change while we run: the policy and the revocation lists.
 void Reread(PolicySource& policy, const std::optional<TlsServer>& tls) {
   policy.Reload();
   if (!tls.has_value() || tls->trust()->revoked().empty()) {
@@ -201,7 +200,8 @@ void Reread(PolicySource& policy, const std::optional<TlsServer>& tls) {
       {{"file", file}, {"certificates", std::to_string(tls->trust()->CountRevoked())}});
 }
 
-// Until a signal to end, which is given, or the end of the launcher: 0. Now and then, looks after what nobody asks for.
+// Waits for a signal to end, and returns it; 0: the launcher has ended. Meanwhile expires old captures and reports to
+// the service manager.
 int AwaitEnd(Termination& termination, CaptureRegistry& captures, const LauncherConnection& launcher,
              const std::function<void()>& reread, ServiceNotice& notice) {
   const Nanos pause = std::min(kExpireEvery, notice.alive_every().value_or(kExpireEvery));
@@ -236,7 +236,7 @@ RegistryListener ListenerFor(CaptureMetrics& metrics) {
           .on_end = [&metrics](const auto& parameters, const auto& end) { metrics.Ended(parameters, end); }};
 }
 
-// What an earlier daemon left. To measure a trace that it did not end may take a second for each gigabyte or more.
+// Restores the captures of an earlier daemon. Measuring an unfinished trace may take a second per gigabyte, or more.
 void Restore(CaptureRegistry& captures, ServiceNotice& notice) {
   const auto restored = captures.Restore(
       [&notice](const std::string& id) { notice.Starting("Reading what is left of capture " + id, kForOneTrace); });
@@ -246,7 +246,7 @@ void Restore(CaptureRegistry& captures, ServiceNotice& notice) {
   }
 }
 
-// Null where nobody is to be answered.
+// Null without a metrics socket.
 Result<std::unique_ptr<ScrapeServer>> AnswerScrapers(MetricsSocket socket, const CaptureMetrics& metrics,
                                                      CaptureRegistry& captures, const PolicySource& policy) {
   if (!socket.fd.is_open()) {
@@ -261,7 +261,7 @@ Result<std::unique_ptr<ScrapeServer>> AnswerScrapers(MetricsSocket socket, const
 }
 
 DaemonFacts FactsOf(const Prepared& prepared, const DaemonOptions& options) {
-  std::error_code unknown;  // then the path as it was written
+  std::error_code unknown;  // on an error, the path as given
   const auto audit = std::filesystem::absolute(options.audit, unknown);
   return {.address = "unix:" + prepared.address,
           .audit = options.audit.empty() || unknown ? options.audit : audit.string(),
@@ -271,8 +271,8 @@ DaemonFacts FactsOf(const Prepared& prepared, const DaemonOptions& options) {
           .multi_user = options.multi_user};
 }
 
-// Whoever is turned away, by whichever door. Nothing will be asked for them: the launcher, which remembers only so
-// many, need not know them any more.
+// Handles a refused connection, local or remote. The launcher may forget the peer, because no request follows and it
+// remembers a bounded number.
 auto Refusal(const SharedParts& shared) {
   return [audit = shared.audit, launcher = shared.launcher](const PeerIdentity& peer, const Error& why, size_t times) {
     Log(LogLevel::kWarning, "connection_refused", why);
@@ -284,7 +284,7 @@ auto Refusal(const SharedParts& shared) {
   };
 }
 
-// Anybody may be turned away as often as they knock: the rest is counted with the next one of that user.
+// Limits how often refusals of one user are logged. The others are counted with that user's next entry.
 auto RefusalOfMany(const SharedParts& shared) {
   return [refuse = Refusal(shared), told = std::make_shared<UserReportLimits>(), launcher = shared.launcher](
              const PeerIdentity& peer, const Error& why) {
@@ -311,7 +311,7 @@ Result<std::unique_ptr<UnixListener>> ListenLocally(Prepared& prepared, std::uni
                              [&](const PeerIdentity& peer) { return std::make_unique<PeerServices>(peer, shared); });
 }
 
-// Tells the launcher whom we may vouch for, which is nobody without --listen-tcp; before anybody is listened to.
+// Sends the launcher the users that we may vouch for (none without --listen-tcp). Must happen before we listen.
 Result<std::optional<RemoteCallers>> SettleRemote(const Prepared& prepared, LauncherConnection& launcher) {
   std::optional<RemoteCallers> callers;
   if (prepared.tls.has_value()) {
@@ -321,7 +321,7 @@ Result<std::optional<RemoteCallers>> SettleRemote(const Prepared& prepared, Laun
   return callers;
 }
 
-// Null where nobody comes over TCP.
+// Null without a TCP listener.
 Result<std::unique_ptr<UnixListener>> ListenRemotely(Prepared& prepared, const std::optional<RemoteCallers>& callers,
                                                      const SharedParts& shared) {
   if (!callers.has_value()) {
@@ -344,7 +344,7 @@ Result<std::unique_ptr<UnixListener>> ListenRemotely(Prepared& prepared, const s
       [&](const PeerIdentity& peer) { return std::make_unique<RemoteServices>(peer, shared, *callers); });
 }
 
-// Nobody else of us may start collectors: whoever started us shall do so again.
+// Only the launcher may start collectors, so the daemon must be started again.
 Error LauncherEnded() {
   return {Code::kUnavailable, "the launcher, which starts the collectors, has ended: it was killed, or has failed",
           "start ptrace-profd again (systemd does, by the unit in packaging/systemd)"};
@@ -386,7 +386,7 @@ Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination&
   return signal != 0 ? Result<void>() : LauncherEnded();
 }
 
-// The launcher, which ends with the socket to it, and collectors that outlived it.
+// Reaps the launcher, which ends when its socket is closed, and collectors that outlived it.
 void ReapChildren() {
   const Nanos deadline = MonotonicNow() + kReapPatience;
   pid_t reaped = 0;
@@ -398,7 +398,7 @@ void ReapChildren() {
 }
 
 int DaemonMain(const DaemonOptions& options) {
-  ::mallopt(M_ARENA_MAX, 2);  // threads come and go with each connection: one each for them grew for hours
+  ::mallopt(M_ARENA_MAX, 2);  // threads come and go with each connection: with an arena each, memory grew for hours
   Termination termination;
   StartLog();
   ServiceNotice notice;
@@ -408,7 +408,7 @@ int DaemonMain(const DaemonOptions& options) {
   RedirectLibraryLogs([](std::string_view library, std::string_view message) {
     Log(LogLevel::kWarning, "library_said", {{"library", std::string(library)}, {"message", std::string(message)}});
   });
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);  // of collectors whose launcher died
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);  // adopts collectors whose launcher died
   const auto has_descriptors = RaiseDescriptorLimit();
   auto prepared = has_descriptors.has_error() ? Result<Prepared>(has_descriptors.error()) : Prepare(options);
   auto outcome = prepared.has_error() ? Result<void>(std::move(prepared).error())

@@ -1,5 +1,5 @@
-// The profiler as callers get it: one for a local connection, whose caller the kernel named; for one over TCP, one for
-// each user that its calls are made as.
+// The profiler's services for a peer. A local connection has one caller, whom the kernel identifies. A connection over
+// TCP has one set of services per user that its calls are made as.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@
 
 namespace ptrace_prof {
 
-// What all callers share; it outlives them.
+// Shared by all callers; outlives them.
 struct SharedParts {
   CaptureRegistry& captures;
   std::shared_ptr<LauncherConnection> launcher;
@@ -27,10 +27,11 @@ struct SharedParts {
   AuditLog* audit;
   const DaemonFacts& facts;
   UserReportLimits& refused_starts;
-  ReportLimit& refused_calls;  // of connections that none of the identities fits
+  ReportLimit& refused_calls;  // for connections that match no identity
 };
 
-// The launcher forgets a peer of a connection when this goes; a user that it was told of at the start it never forgets.
+// The launcher forgets the connection's peer when this object ends. It never forgets the users that it got at the
+// start.
 class PeerServices : public ConnectionServices {
  public:
   PeerServices(const PeerIdentity& peer, const SharedParts& shared);
@@ -57,7 +58,7 @@ class RemoteServices : public ConnectionServices {
   const SharedParts shared_;
   const RemoteCallers& callers_;
   std::mutex mutex_;
-  // By user, and by how it is known who that is: the audit tells.
+  // By user, and by how the user was identified, which the audit log shows.
   std::map<std::pair<uint32_t, bool>, std::unique_ptr<PeerServices>> users_;
   RoutedProfiler routed_;
 };

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Shared by the verbs of ./dev: saying things, becoming root, the cache, lists of packages. Sourced, never run.
+# Shared by the commands of ./dev: messages, becoming root, the cache, lists of packages. Sourced, never run.
 
 say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }
 note() { printf '    %s\n' "$*" >&2; }
@@ -30,11 +30,11 @@ as_root() {
   fi
 }
 
-# The words of a list file: one or more a line, '#' starts a comment.
+# The words of a list file: one or more per line; '#' starts a comment.
 list_words() { sed -e 's/#.*//' "$@" | tr -s '[:space:]' '\n' | sed '/^$/d' | sort -u; }
 
-# The versions of CPython that we support, a line each: version, free-threaded source or "-", yes or no for the Python
-# client, and where an interpreter comes from.
+# The supported versions of CPython, one per line: version, free-threaded source or "-", yes or no for the Python
+# client, and the source of an interpreter.
 cpython_versions() { sed '/^[0-9]/!d' symbolizer/cpython/versions.txt; }
 cpython_minors() { cpython_versions | cut -d ' ' -f 1; }
 

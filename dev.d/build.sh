@@ -3,7 +3,7 @@
 
 PRESETS="release debug asan tsan fuzz static"
 
-# Where a preset is built. Release programs go to build/bin, those of the others to their own build folder's bin.
+# The build folder of a preset. Release programs go to build/bin, those of other presets to bin in their build folder.
 build_dir() { echo "${PP_BUILD_DIR:-$PP_ROOT/build/$1}"; }
 binary_dir() {
   if [ "$1" = release ]; then echo "$PP_ROOT/build/bin"; else echo "$(build_dir "$1")/bin"; fi
@@ -21,7 +21,7 @@ build() {
   local preset=$1 dir started
   shift
   dir=$(build_dir "$preset")
-  # Clones and work trees in different places share compiled objects.
+  # Lets clones and work trees in different places share compiled objects.
   export CCACHE_BASEDIR=$PP_ROOT CCACHE_NOHASHDIR=1
   started=$(date +%s)
   say "Building ($preset, $PP_JOBS jobs) in $dir"

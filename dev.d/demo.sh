@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# ./dev demo: records a live PyTorch training script by its PID and says where the picture is.
-# ./dev demo gpu: records a job that computes on a GPU, and the GPU with it: that training script where there is a GPU and a
-# PyTorch that sees it (the python3 of PATH), else a job on doubles of CUDA's libraries.
+# ./dev demo: records a running PyTorch training script by its process ID and prints where the result is.
+# ./dev demo gpu: records a job together with its GPU: the training script if there is a GPU and a PyTorch that sees it
+# (the python3 of PATH), else a job on doubles of CUDA's libraries.
 
 DEMO_SECONDS=10
 
@@ -37,9 +37,9 @@ demo_gpu() {
     coproc JOB { exec /usr/bin/python3 tests/targets/cuda_job.py --rate 5000 --threads 2 2>"$out/gpu.log"; }
   fi
   job=$JOB_PID
-  # shellcheck disable=SC2064 # the process of now
+  # shellcheck disable=SC2064 # expanded now, for this process
   trap "kill $job 2>/dev/null || true; wait $job 2>/dev/null || true" EXIT
-  # What either says when it runs begins like this; anything before is of others.
+  # Either job prints a line like this when it runs; earlier lines come from other programs.
   while read -r -u "${JOB[0]}" word && [[ $word != ready* && $word != running* ]]; do :; done
   [[ $word == ready* || $word == running* ]] || { tail -n 5 "$out/gpu.log" >&2; die "the job did not start (above)"; }
   say "Recording it for 2 s: ptrace-prof record --pid $job --gpu --mode trace"
@@ -61,13 +61,13 @@ demo_training() {
   build release ptrace-prof
   mkdir -p "$out"
   say "Starting a training script (tests/demo/train_transformer.py)"
-  # It trains for two minutes at most, whatever becomes of us.
+  # It trains for two minutes at most, even if this script is killed.
   coproc TRAINING { exec /usr/bin/python3 tests/demo/train_transformer.py --seconds 120 2>"$out/training.log"; }
   training=$TRAINING_PID
-  # It ends its own workers when it is asked to end.
-  # shellcheck disable=SC2064 # the process of now
+  # The script ends its own workers when it is asked to end.
+  # shellcheck disable=SC2064 # expanded now, for this process
   trap "kill $training 2>/dev/null || true; wait $training 2>/dev/null || true" EXIT
-  # What it prints before that is Python's own.
+  # Earlier lines come from Python.
   while read -r -u "${TRAINING[0]}" word pid && [ "$word" != ready ]; do :; done
   [ "${word:-}" = ready ] || { tail -n 5 "$out/training.log" >&2; die "the training script did not start (above)"; }
   note "it trains, as process $pid"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # enter-root.sh [--pid] ROOT COMMAND…: runs a command inside a root file system, in a mount namespace of its own with
-# /proc and /dev mounted; with --pid in a PID namespace too, as in a container. Needs root. The process started
-# replaces this script, except with --pid, where it is its only child (PID 1 in there).
+# /proc and /dev mounted; with --pid also in a PID namespace, as in a container. Needs root. The command replaces this
+# script, except with --pid, where it is the script's only child (PID 1 in the namespace).
 set -euo pipefail
 pid=
 if [ "${1:-}" = --pid ]; then
@@ -10,7 +10,7 @@ if [ "${1:-}" = --pid ]; then
 fi
 root=$1
 shift
-# shellcheck disable=SC2016,SC2086 # expanded by the inner shell; words wanted
+# shellcheck disable=SC2016,SC2086 # expanded by the inner shell; splitting is intended
 exec unshare --mount $pid sh -ec '
   root=$1; shift
   mount -t proc proc "$root/proc"

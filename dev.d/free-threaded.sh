@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # free-threaded.sh [MINOR ...]: builds free-threaded CPythons (--disable-gil) into
-# $PTRACE_PROF_CACHE/free-threaded/3.XXt, from the sources of Debian, which has no package of them. Some minutes each;
-# one that is there already costs nothing. The tests take them where they are (tests/support/interpreters.py); CI goes
-# without.
+# $PTRACE_PROF_CACHE/free-threaded/3.XXt, from Debian's sources, because Debian has no package of them. A build takes
+# some minutes; an existing one is kept. The tests use them if they are there (tests/support/interpreters.py); CI has
+# none.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=dev.d/base.sh

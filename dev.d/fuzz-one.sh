@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# fuzz-one.sh NAME FOLDER SECONDS: runs one fuzzer on its corpus and on what earlier runs found; one line when clean.
+# fuzz-one.sh NAME FOLDER SECONDS: runs one fuzzer on its corpus and on the findings of earlier runs; one line if clean.
 set -euo pipefail
 name=$1 folder=$2 seconds=$3
 work=$folder/../found/$name
 mkdir -p "$work/corpus"
 if [ "$name" = http2_garbage ]; then
   seed=${PP_FUZZ_SEED:-$((RANDOM * 32768 + RANDOM))}
-  # The quarantine of freed memory would grow to 256 MiB, and the daemon's own size is what is looked at.
+  # The quarantine of freed memory would grow to 256 MiB and hide the daemon's own size, which is checked here.
   if PTRACE_PROFD_BIN=$folder/../ptrace-profd PP_DAEMON_PROBE=$folder/../tests/daemon_probe \
     ASAN_OPTIONS=quarantine_size_mb=16:${ASAN_OPTIONS:-} \
     python3 tests/fuzz/http2_garbage.py --seconds "$seconds" --seed "$seed" --most-mib 768 >"$work/log" 2>&1; then

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# ./dev fuzz [seconds] [names…]: every fuzzer with AddressSanitizer for that long (default 60), PP_JOBS at a time. The last
-# of them, http2_garbage, is no libFuzzer but a script against the whole daemon of the same build; PP_FUZZ_SEED is its seed.
+# ./dev fuzz [seconds] [names…]: runs every fuzzer with AddressSanitizer for that time (default 60), PP_JOBS at once.
+# The last one, http2_garbage, is not a libFuzzer but a script against the whole daemon of the same build; PP_FUZZ_SEED
+# is its seed.
 
 verb_fuzz() {
   local seconds=${1:-60} dir status=0 fuzzers targets=() name
@@ -21,7 +22,7 @@ verb_fuzz() {
   done
   build fuzz "${targets[@]}"
   say "Fuzzing for $seconds s each, $PP_JOBS at a time: ${fuzzers[*]}"
-  # What was found earlier is kept in build/, and a crash leaves its input beside it.
+  # Earlier findings are kept in build/; a crash leaves its input beside them.
   printf '%s\n' "${fuzzers[@]}" | xargs -P "$PP_JOBS" -I NAME bash dev.d/fuzz-one.sh NAME "$dir" "$seconds" || status=$?
   [ "$status" = 0 ] || die "a fuzzer found something (above)"
   say "All fuzzers ran clean for $seconds s"

@@ -1,10 +1,11 @@
 # shellcheck shell=bash
-# ./dev lint [--fix]: format, shell scripts, layers, sizes, words, clang-tidy. All of them run; the verb fails if one did.
+# ./dev lint [--fix]: format, shell scripts, layers, sizes, words, clang-tidy. Runs all checks; fails if one of them
+# fails.
 
-# Also where the clone belongs to somebody else than root.
+# Works even if the clone belongs to a user other than root.
 tracked() { git -c safe.directory="$PP_ROOT" ls-files -- "$@"; }
 
-# Our C++ files (the C ones build against CPython's headers, whose order matters).
+# Our C++ files. C files are left out, because they include CPython's headers, whose order matters.
 cxx_files() { tracked '*.cc' '*.h' | grep -v -e third_party/ -e '\.pb\.'; }
 
 check_format() {
@@ -13,7 +14,7 @@ check_format() {
   else
     local found
     found=$(cxx_files | xargs clang-format-14 --dry-run -Werror 2>&1) && return
-    # Without an "error:" it is clang-format itself that failed, and what it said matters.
+    # Without an "error:", clang-format itself failed, and its output matters.
     { grep 'error:' <<<"$found" | cut -d : -f 1 | sort | uniq -c; } || echo "$found"
     note "not as clang-format writes it (lines, file above): ./dev lint --fix"
     return 1
@@ -28,12 +29,12 @@ check_shell() {
   shellcheck -x dev dev.d/*.sh packaging/*.sh .ci/run
 }
 
-# clang-tidy over what the release build compiles.
+# clang-tidy on the files that the release build compiles.
 check_tidy() {
   tracked '*.cc' | grep -v -e third_party/ -e ^cmake/ | xargs -P "$PP_JOBS" -n 1 bash dev.d/tidy-one.sh "$1"
 }
 
-# What depends on the processor compiles for aarch64 too.
+# Files that depend on the processor must also compile for aarch64.
 check_aarch64() {
   {
     git ls-files '*_aarch64.cc'
@@ -41,7 +42,7 @@ check_aarch64() {
   } | xargs -P "$PP_JOBS" -n 1 bash dev.d/aarch64-one.sh "$1"
 }
 
-# The Python client, with the stubs that its build makes: types and style.
+# Types and style of the Python client, with the stubs that its build generates.
 check_python_client() {
   local dir=$1/python_client_lint bin=$PP_CACHE/venv-client/bin
   python3 tests/integration/python_client_wheel_test.py "$dir" >/dev/null || return 1
@@ -66,7 +67,7 @@ verb_lint() {
     "check_tidy $dir"; do
     started=$(date +%s)
     say "lint: ${step/#check_/}"
-    # shellcheck disable=SC2086 # words wanted
+    # shellcheck disable=SC2086 # splitting is intended
     $step || failed+=("${step/#check_/}")
     note "$(seconds_since "$started") s"
   done

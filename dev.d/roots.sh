@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Unpacks the interpreters of other Debian suites into root file systems of their own, $PTRACE_PROF_CACHE/roots/SUITE,
-# and writes the list of every CPython of this machine to $PTRACE_PROF_CACHE/interpreters.txt.
+# and writes the list of all CPythons of this machine to $PTRACE_PROF_CACHE/interpreters.txt.
 #
-# A root is only unpacked packages (no maintainer script runs): enough to chroot and start python, which is all that
-# the tests need, and some seconds a suite. The mirror and the keys are those of this machine's own apt sources.
+# A root has unpacked packages only (no maintainer script runs). That is enough to chroot and start python, which is all
+# that the tests need, and takes some seconds per suite. The mirror and the keys are those of this machine's apt
+# sources.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=dev.d/base.sh
@@ -19,7 +20,7 @@ mirror() {
     sed -n 's/^Debian|main|//p' | head -n 1
 }
 
-# apt with a state of its own for one suite; nothing of the machine's package state is read or changed.
+# apt with a state of its own for one suite; the machine's package state is neither read nor changed.
 suite_apt() {
   local suite=$1 state=$PP_CACHE/apt/$1 tool=$2
   shift 2
@@ -45,11 +46,11 @@ prepare_suite() {
 
 has_package() { [ -n "$(suite_apt "$1" apt-cache madison "$2" 2>/dev/null)" ]; }
 
-# Unpacks packages and everything that they depend on into the suite's root.
+# Unpacks packages and all their dependencies into the suite's root.
 unpack() {
   local suite=$1 root=$ROOTS/$1 part=$ROOTS/$1.part dir deb
   shift
-  # Tests that ran in there as root may have left files.
+  # Tests that ran as root in that folder may have left files.
   as_root rm -rf "$part"
   mkdir -p "$part"
   # /bin, /lib … are links into /usr in every suite since bullseye.
@@ -66,7 +67,7 @@ unpack() {
   done
   rm -f "$PP_CACHE/apt/$suite/cache/archives"/*.deb
   mkdir -p "$part"/{proc,sys,dev/shm,tmp,root,etc}
-  # Where the maintainer scripts would have set alternatives.
+  # The maintainer scripts would have set these alternatives.
   mkdir -p "$part/etc/ld.so.conf.d"
   printf '/usr/lib/%s/blas\n/usr/lib/%s/lapack\n' "$MULTIARCH" "$MULTIARCH" >"$part/etc/ld.so.conf.d/alternatives.conf"
   [ -e "$part/etc/ld.so.conf" ] || echo 'include /etc/ld.so.conf.d/*.conf' >"$part/etc/ld.so.conf"
@@ -74,7 +75,7 @@ unpack() {
   chmod 1777 "$part/tmp"
   [ -e "$part/etc/passwd" ] || printf 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n' >"$part/etc/passwd"
   [ -e "$part/etc/hosts" ] || echo '127.0.0.1 localhost' >"$part/etc/hosts"
-  # Where device nodes may not be made, an empty file is what a mount of the real one goes over.
+  # If device nodes cannot be created, an empty file serves as the mount point of the real device.
   mknod -m 666 "$part/dev/null" c 1 3 2>/dev/null || : >"$part/dev/null"
   mknod -m 666 "$part/dev/urandom" c 1 9 2>/dev/null || : >"$part/dev/urandom"
   printf '%s\n' "$*" >"$part/.packages"
@@ -82,17 +83,17 @@ unpack() {
   mv "$part" "$root"
 }
 
-# The suites and packages to have: from the list of versions, and the table of what else a root gets.
-# Sets wanted[suite].
+# Chooses the suites and packages: from the list of versions, and the table of further packages of a root. Sets
+# wanted[suite].
 choose_packages() {
   local version suites suite package
   while read -r version _ _ suites; do
     [ "$suites" = pyenv ] && continue
     for suite in $suites; do
-      # What is unpacked already needs no look at the mirror.
+      # An unpacked root is kept without contacting the mirror.
       if grep -qsw "python$version" "$ROOTS/$suite/.packages" ||
         { prepare_suite "$suite" && has_package "$suite" "python$version"; }; then
-        # The headers and the shared library too: layouts are checked against them.
+        # Also the headers and the shared library: tests check the layouts against them.
         wanted[$suite]+=" python$version libpython$version-dev"
         break
       fi
@@ -109,7 +110,7 @@ build_roots() {
   declare -A wanted=()
   choose_packages
   for suite in "${!wanted[@]}"; do
-    # shellcheck disable=SC2086 # words wanted
+    # shellcheck disable=SC2086 # splitting is intended
     set -- ${wanted[$suite]}
     if [ "$(cat "$ROOTS/$suite/.packages" 2>/dev/null)" = "$*" ]; then
       continue
@@ -132,8 +133,8 @@ print(v if ours else "")'
 
 mapfile -t MINORS < <(cpython_minors)
 
-# One line for an interpreter that starts: version (3.14.0, 3.14.0t free-threaded, 3.14.0d debug), kind, root or "-",
-# path inside that root.
+# Prints one line for an interpreter that starts: version (3.14.0, 3.14.0t free-threaded, 3.14.0d debug), kind, root or
+# "-", path inside that root.
 probe() {
   local kind=$1 root=$2 path=$3 answer
   if [ "$root" = - ]; then
@@ -168,7 +169,7 @@ list_interpreters() {
 
 MIRROR=$(mirror)
 if [ -z "$MIRROR" ] && [ -z "${PP_OFFLINE:-}" ]; then
-  # A machine whose package lists were thrown away (a container image) knows its mirrors after an update only.
+  # Without package lists (as in a container image), apt knows its mirrors only after an update.
   as_root apt-get -q update >"$PP_CACHE/apt-update.log" 2>&1 || true
   MIRROR=$(mirror)
 fi

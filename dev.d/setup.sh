@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# ./dev setup: installs what a purpose needs. What is there already costs a second and no network.
+# ./dev setup: installs the requirements of a purpose. If all is installed, takes a second and no network.
 
-# Installs the Debian packages named in the given lists, those of them that are missing.
+# Installs the missing Debian packages of the given lists.
 install_packages() {
   local list missing=() package started
   for list in "$@"; do
@@ -18,10 +18,10 @@ install_packages() {
   command -v apt-get >/dev/null || die "these Debian packages are missing and there is no apt-get: ${missing[*]}"
   say "Installing Debian packages: ${missing[*]}"
   started=$(date +%s)
-  # Not quietly: a mirror that cannot be reached must be seen.
+  # Not silently: an unreachable mirror must be visible.
   as_root apt-get -q update >"$PP_CACHE/apt-update.log" 2>&1 ||
     { tail -n 20 "$PP_CACHE/apt-update.log" >&2; die "apt-get update failed (above): check the network and /etc/apt"; }
-  # A machine of CI is thrown away: it need not wait for the disk after every file.
+  # A CI machine is discarded afterwards, so it need not sync every file to disk.
   as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends \
     ${CI:+-o Dpkg::Options::=--force-unsafe-io} install "${missing[@]}" \
     >"$PP_CACHE/apt-install.log" 2>&1 ||
@@ -29,15 +29,15 @@ install_packages() {
   note "installed in $(seconds_since "$started") s"
 }
 
-# What builds and checks the Python client, in a virtual environment of its own: PP_CACHE/venv-client.
+# Installs the tools that build and check the Python client, in a virtual environment of its own: PP_CACHE/venv-client.
 python_client_tools() {
   local path=$PATH
   python_environment client client/python/tests/requirements.txt
-  PATH=$path  # its protoc and its packages are for the client alone
+  PATH=$path  # its protoc and packages are only for the client
 }
 
-# What the Python client needs to run, one folder per minor version of CPython (pip knows the wheels of versions that it
-# does not run on), for tests/integration/python_client_test.py.
+# Installs the requirements of the Python client, one folder per minor version of CPython (pip finds wheels for versions
+# that it does not run on), for tests/integration/python_client_test.py.
 python_client_packages() {
   local minor list stamp started job jobs=()
   list=$(python3 -c 'import re; print("\n".join(re.findall(r"^  \"(.*)\",$",
@@ -64,8 +64,8 @@ python_client_packages() {
   note "fetched in $(seconds_since "$started") s"
 }
 
-# The peers that run inside a target (bench/parts/trace_events.py), one folder per minor version of CPython. Not every
-# version can have them: the benchmark names those that it went without.
+# Installs the peers that run inside a target (bench/parts/trace_events.py), one folder per minor version of CPython.
+# Some versions cannot have them: the benchmark names those that were left out.
 bench_peers() {
   local minor stamp=viztracer folder
   for minor in $(cpython_minors); do
@@ -85,8 +85,8 @@ bench_peers() {
   done
 }
 
-# The real libcupti's that tests/integration/cuda_double_oracle_test.py holds our doubles against: library and headers. A machine
-# that cannot have one goes without, and the test says so.
+# Installs the real libcupti versions that tests/integration/cuda_double_oracle_test.py compares our doubles with:
+# library and headers. Without one, the test says so.
 real_cupti() {
   local version wheel folder
   while read -r version wheel; do
@@ -98,7 +98,7 @@ real_cupti() {
     if "$PP_VENV/bin/pip" -q --disable-pip-version-check download --no-deps --only-binary :all: -d "$folder/wheel" "$wheel" \
       >"$folder/log" 2>&1 && python3 -m zipfile -e "$folder"/wheel/*.whl "$folder/wheel"; then
       cp "$folder"/wheel/nvidia/*/lib/libcupti.so.* "$folder"
-      cp -r "$folder"/wheel/nvidia/*/include "$folder" 2>/dev/null || true  # the oldest has none
+      cp -r "$folder"/wheel/nvidia/*/include "$folder" 2>/dev/null || true  # the oldest wheel has none
       echo "$wheel" >"$folder/stamp"
     else
       note "no $wheel: $(grep -m 1 ERROR "$folder/log" || echo "see $folder/log")"
@@ -107,8 +107,8 @@ real_cupti() {
   done < <(sed '/^#/d' tests/doubles/cuda/real_libraries.txt)
 }
 
-# The programs of tests/truth that nobody here wrote: pyperformance's benchmarks, PP_CACHE/pyperformance/bm_NAME/run_benchmark.py. A
-# machine that cannot have them goes without, and the test says so.
+# Installs pyperformance's benchmarks as independent programs for tests/truth:
+# PP_CACHE/pyperformance/bm_NAME/run_benchmark.py. Without them, the test says so.
 truth_programs() {
   local wheel=pyperformance==1.13.0 folder=$PP_CACHE/pyperformance
   [ "$(cat "$folder/stamp" 2>/dev/null)" = "$wheel" ] && return
@@ -126,8 +126,8 @@ truth_programs() {
   rm -rf "$folder.part"
 }
 
-# greenlet for each version, PP_CACHE/greenlet/MINOR, for tests/integration/trace_greenlets_test.py. A machine that cannot have
-# it goes without, and the test says so.
+# Installs greenlet for each version, PP_CACHE/greenlet/MINOR, for tests/integration/trace_greenlets_test.py. Without
+# it, the test says so.
 greenlets() {
   local minor folder
   for minor in $(cpython_minors); do
@@ -146,7 +146,8 @@ greenlets() {
   done
 }
 
-# A virtual environment in the cache with the packages that Debian lacks. Sets PP_VENV. $1: its name; then the lists.
+# Creates a virtual environment in the cache with packages that Debian lacks. Sets PP_VENV. $1: its name; then the
+# lists.
 python_environment() {
   local name=$1 lists=() list stamp started
   shift
@@ -209,7 +210,7 @@ verb_setup() {
   for what in "$@"; do
     case $what in
       build | test | demo | lint | fuzz | bench | free-threaded) "setup_$what" ;;
-      # One call of apt for everything.
+      # A single apt call for all packages.
       all)
         install_packages dev.d/packages/{build,demo,test,lint}.txt tests/debian-packages.txt
         setup_test

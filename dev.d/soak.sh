@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# ./dev soak: the safety tests at full length (kill matrices × 200 and × 500 for each way into a target, a minute of a hostile target, …).
-# ./dev soak truth [--fresh] [--peers]: are samples true? Goes on where it stopped; the table is build/truth/table.md.
+# ./dev soak: the safety tests at full length (kill matrices × 200, and × 500 for each way into a target, a minute of a
+# hostile target, …).
+# ./dev soak truth [--fresh] [--peers]: are samples true? Continues where it stopped; the table is build/truth/table.md.
 
 verb_soak() {
   local dir

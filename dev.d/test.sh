@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# ./dev test: sets up, builds, runs CTest, and closes with what was tested and one line of counts.
+# ./dev test: sets up, builds, runs CTest, and ends with the tested interpreters and one line of counts.
 
-# Which CPythons the tests ran on and which of the matrix could not be had here, by name.
+# The CPythons that the tests ran on, and those of the matrix that are not available here.
 print_interpreters() {
   local minor list missing=()
   list=$(mktemp)
-  # Entering a root file system takes root.
+  # Entering a root file system needs root.
   if [ "$(id -u)" = 0 ]; then cat "$PP_CACHE/interpreters.txt"; else grep -v $'\troot\t' "$PP_CACHE/interpreters.txt"; fi >"$list"
   echo "Interpreters tested:"
   sed 's/^/  CPython /' "$list" | tr '\t' ' '
@@ -34,12 +34,12 @@ print(f"{tests - failed - skipped} passed, {failed} failed, {skipped} skipped")
 PYTHON
 }
 
-# What single tests left out of those that ran, with why: the lines of tests/support/runner.py.
+# The parts that tests left out, with the reasons: the lines of tests/support/runner.py.
 print_left_out() {
   sed -n 's/^not tested: //p' "$1" | sort | uniq -c | sed 's/^ *\([0-9]*\) \(.*\)$/  \2 (\1 x)/'
 }
 
-# What each test that failed printed last, so that the end of the log says why.
+# The last output of each failed test, so that the end of the log says why.
 print_why() {
   /usr/bin/python3 - "$1" <<'PYTHON'
 import sys, xml.etree.ElementTree as tree
@@ -62,7 +62,7 @@ verb_test() {
   log=$dir/ctest.log junit=$dir/ctest.xml tests_log=$dir/Testing/Temporary/LastTest.log
   rm -f "$junit"
   say "Testing ($PP_JOBS at a time)"
-  # What fails is tried once more; ctest's output names it, and what passes then has a fault of its own to be found.
+  # A failed test is tried once more. ctest names it; a test that then passes is unreliable, which is a fault to fix.
   ctest --test-dir "$dir" --parallel "$PP_JOBS" --output-on-failure --no-tests=error --output-junit "$junit" \
     --repeat until-pass:2 "$@" \
     </dev/null 2>&1 | tee "$log" || status=$?

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# tidy-one.sh BUILD_FOLDER FILE: clang-tidy for one file, silent when clean or when the build does not compile the file.
+# tidy-one.sh BUILD_FOLDER FILE: runs clang-tidy on one file. Silent if the file is clean, or if the build does not
+# compile it.
 #
-# A clean file stays clean until it, one of the headers it includes (system ones too), the checks or its flags change:
+# A clean file is checked again only if it, a header that it includes (system ones too), the checks or its flags change:
 # the cache holds an empty file named after the hash of all these.
 set -euo pipefail
 folder=$1 file=$2
@@ -11,11 +12,11 @@ print(next((entry["command"] for entry in json.load(open(sys.argv[1])) if entry[
 PYTHON
 )
 [ -n "$command" ] || exit 0
-# The preprocessed text stands for every header.
+# The preprocessed text covers every header.
 words=${command#*ccache }
 key=$({
   cat .clang-tidy
-  echo "${words//$PWD/}"  # wherever the checkout is
+  echo "${words//$PWD/}"  # independent of the place of the checkout
   cd "$folder" && eval "${words% -o *} -E -P -o - $OLDPWD/$file"
 } | sha256sum | cut -d ' ' -f 1)
 stamp=$PTRACE_PROF_CACHE/tidy/$key

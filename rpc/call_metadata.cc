@@ -18,7 +18,7 @@ class MetadataPlugin : public grpc::MetadataCredentialsPlugin {
  public:
   explicit MetadataPlugin(CallMetadata what) : what_(std::move(what)) {}
 
-  // `service`: "https://HOST/ptraceprof.v1.CaptureService".
+  // `service` is "https://HOST/ptraceprof.v1.CaptureService".
   grpc::Status GetMetadata(grpc::string_ref service, grpc::string_ref method, const grpc::AuthContext&,
                            std::multimap<grpc::string, grpc::string>* metadata) override {
     if (!what_.user.empty()) {

@@ -1,6 +1,6 @@
-// What a client says with each call beside its message: as whom it is made, and a MUNGE credential of its own.
+// The metadata that a client sends with each call: the user to be served as, and a MUNGE credential for this call.
 //
-// gRPC asks for it whenever a call begins or is sent again, on a thread where munged may be waited for.
+// gRPC requests the metadata whenever a call begins or is sent again, on a thread that may wait for munged.
 #pragma once
 
 #include <memory>
@@ -14,9 +14,9 @@ class CallCredentials;
 namespace ptrace_prof {
 
 struct CallMetadata {
-  std::string user;                  // empty: not said
+  std::string user;                  // empty: not sent
   std::optional<std::string> munge;  // the socket of munged; nothing: no credentials
-  std::string host;                  // that they are for, as the server's certificate is compared with it
+  std::string host;                  // for credentials: the name that the server's certificate is checked against
 
   bool is_empty() const { return user.empty() && !munge.has_value(); }
 };

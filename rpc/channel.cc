@@ -34,14 +34,14 @@ constexpr std::string_view kUnix = "unix:";
 constexpr std::string_view kTls = "tls://";
 constexpr int kKeepaliveMs = 30'000;
 constexpr int kKeepaliveTimeoutMs = 10'000;
-constexpr int kFirstReconnectMs = 100;  // a daemon that was restarted is there again in a moment
+constexpr int kFirstReconnectMs = 100;  // a restarted daemon is back within a moment
 constexpr int kSlowestReconnectMs = 2'000;
 
 constexpr char kCaOption[] = "--tls-ca";
 constexpr char kCertOption[] = "--tls-cert";
 constexpr char kKeyOption[] = "--tls-key";
 
-// "CA" of "--tls-ca".
+// "CA" for "--tls-ca".
 std::string VariableOf(std::string_view option) {
   std::string name(option.substr(option.rfind('-') + 1));
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
@@ -62,21 +62,21 @@ grpc::ChannelArguments Arguments() {
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kSlowestReconnectMs);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // the nodes of a cluster are not behind the way to the web
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // nodes of a cluster are not behind the proxy for the web
   arguments.SetMaxReceiveMessageSize(kMaxResponse);
   return arguments;
 }
 
-// A server without that service, or in ill health, is a server.
+// A server without the health service, or in bad health, still counts as an answer.
 bool IsAnswer(const grpc::Status& status) {
   return status.ok() || status.error_code() == grpc::StatusCode::NOT_FOUND ||
          status.error_code() == grpc::StatusCode::UNIMPLEMENTED;
 }
 
-// By us, as no server says it.
+// Set by us when the caller gives up; no server sends this code.
 const grpc::Status kGivenUp(grpc::StatusCode::DO_NOT_USE, "");
 
-// Asks for the server's health: unlike waiting for the channel, this says why it does not work.
+// Asks for the server's health. Unlike waiting for the channel, this reports why the connection fails.
 grpc::Status Ask(const std::shared_ptr<grpc::Channel>& channel, const ChannelOptions& options) {
   grpc::GenericStub stub(channel);
   grpc::ClientContext context;
@@ -84,7 +84,7 @@ grpc::Status Ask(const std::shared_ptr<grpc::Channel>& channel, const ChannelOpt
   const grpc::Slice nothing("", 0);
   const grpc::ByteBuffer request(&nothing, 1);
   grpc::ByteBuffer response;
-  const auto done = std::make_shared<std::promise<grpc::Status>>();  // the callback may return after us
+  const auto done = std::make_shared<std::promise<grpc::Status>>();  // the callback may run after the return
   stub.UnaryCall(&context, "/grpc.health.v1.Health/Check", {}, &request, &response,
                  [done](grpc::Status status) { done->set_value(std::move(status)); });
   auto answer = done->get_future();
@@ -99,8 +99,8 @@ grpc::Status Ask(const std::shared_ptr<grpc::Channel>& channel, const ChannelOpt
   return gave_up && !IsAnswer(status) ? kGivenUp : status;
 }
 
-// The kernel's queue of that socket was full. gRPC never waits in it: it is told EAGAIN, takes that for a connection in
-// the making and finds none (EINVAL of recvmsg).
+// The socket's accept queue in the kernel was full. gRPC never waits in that queue: connect returns EAGAIN, gRPC takes
+// it for a connection in progress and then finds none (EINVAL of recvmsg).
 bool FoundNoPlace(const grpc::Status& status) {
   return status.error_code() == grpc::StatusCode::UNAVAILABLE && ReasonOf(status).empty() &&
          (status.error_message().find(::strerror(EINVAL)) != std::string::npos ||
@@ -114,13 +114,13 @@ Error NoAnswer(const std::string& address, const grpc::Status& status) {
                  "does ptrace-profd run there, and is the address right?", "server " + address);
 }
 
-// As the server's certificate is compared with it.
+// The name that the server's certificate is checked against.
 std::string ServerName(const std::string& server, const ChannelOptions& options) {
   std::string name = options.server_name.empty() ? server.substr(0, server.rfind(':')) : options.server_name;
   return name.size() > 2 && name.front() == '[' ? name.substr(1, name.size() - 2) : name;
 }
 
-// `address`: of the server that wants it.
+// `address`: the server that requires the file.
 Result<std::string> ReadPem(const std::string& file, const char* option, const std::string& address) {
   std::ifstream in(file, std::ios::binary);
   std::string text(std::istreambuf_iterator<char>(in), {});
@@ -144,13 +144,13 @@ Result<std::shared_ptr<grpc::ChannelCredentials>> TlsCredentials(const std::stri
   if (metadata.is_empty()) {
     return credentials;
   }
-  if (options.munge.has_value()) {  // once for nothing: of a call, gRPC would tell it as a broken connection
+  if (options.munge.has_value()) {  // tried here: in a call, gRPC would report it as a broken connection
     PP_ASSIGN_OR_RETURN(const std::string unused, MakeMungeCredential("", *options.munge));
   }
   return grpc::CompositeChannelCredentials(credentials, CallCredentialsFor(std::move(metadata)));
 }
 
-// Its own words where it has answered, else what a handshake of ours finds out.
+// Uses the server's own error if it sent one, else runs a handshake of our own to find the cause.
 Error WhyNotOverTls(const std::string& address, const grpc::Status& status, const ChannelOptions& options) {
   if (!ReasonOf(status).empty()) {
     return FromStatus(status);
@@ -190,7 +190,7 @@ Result<std::shared_ptr<grpc::Channel>> ConnectChannel(const std::string& address
   std::shared_ptr<grpc::Channel> channel = grpc::CreateCustomChannel(server, credentials, arguments);
   grpc::Status status = Ask(channel, options);
   while (is_unix && FoundNoPlace(status) && MonotonicNow() < deadline) {
-    // This waits in the queue, as long as others do: then there are places again.
+    // The probe waits in the queue with the other clients. Once it is accepted, the queue has room again.
     PP_ASSIGN_OR_RETURN(const UniqueFd probe, ConnectToUnixSocket(address.substr(kUnix.size())));
     channel = grpc::CreateCustomChannel(server, credentials, arguments);
     status = Ask(channel, options);
@@ -201,7 +201,7 @@ Result<std::shared_ptr<grpc::Channel>> ConnectChannel(const std::string& address
   if (status.error_code() == kGivenUp.error_code()) {
     return Error{Code::kCancelled, fmt::format("aborted before {} had answered", address), ""};
   }
-  if (is_unix) {  // asked directly, the kernel is more precise than gRPC
+  if (is_unix) {  // a direct connect reports a more precise error than gRPC
     PP_ASSIGN_OR_RETURN(const UniqueFd probe, ConnectToUnixSocket(address.substr(kUnix.size())));
   }
   if (is_tls) {

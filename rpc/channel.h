@@ -1,6 +1,6 @@
 // The client's end of a connection to a server: "unix:PATH", "tls://HOST:PORT" or, without encryption, "HOST:PORT".
 //
-// Stateless. The channel that is returned has been seen to work; gRPC connects it again when it breaks.
+// Stateless. The server has answered on the returned channel. gRPC reconnects it when it breaks.
 #pragma once
 
 #include <functional>
@@ -21,18 +21,19 @@ namespace ptrace_prof {
 inline constexpr Nanos kConnectPatience = Nanos(5'000'000'000);
 
 struct ChannelOptions {
-  TlsFiles tls;             // of a tls:// address
-  std::string server_name;  // that its certificate is for; empty: the host of the address
-  std::string user;         // as whom all calls are made, if the certificate may speak for several; empty: not said
-  // The socket of munged, of which each call gets a credential; nothing: none. Of a tls:// address.
+  TlsFiles tls;             // for a tls:// address
+  std::string server_name;  // the name in the server's certificate; empty: the host of the address
+  std::string user;         // the user that all calls are made as, if the certificate may act for several; empty: not
+                            // sent
+  // For a tls:// address: the socket of the munged that makes a credential for each call; nothing: no credentials.
   std::optional<std::string> munge = std::nullopt;
   Nanos patience = kConnectPatience;
-  std::function<bool()> has_enough = [] { return false; };  // asked while we wait: whether to give up
+  std::function<bool()> has_enough = [] { return false; };  // called while we wait: whether to give up
 };
 
-// kInvalidArgument: no address, or files that are none; kUnavailable: munged does not answer; kNotFound,
-// kPermissionDenied, kUnauthenticated (it does not want us), kUnavailable (nobody answers, or not in time), kCancelled:
-// each with the address, what the system says about it, and what to do.
+// kInvalidArgument: not an address, or a file without the expected PEM content; kNotFound; kPermissionDenied;
+// kUnauthenticated: the server refuses us; kUnavailable: munged or the server does not answer in time; kCancelled. Each
+// names the address, the cause that the system gives, and the remedy.
 Result<std::shared_ptr<grpc::Channel>> ConnectChannel(const std::string& address, const ChannelOptions& options = {});
 
 }  // namespace ptrace_prof

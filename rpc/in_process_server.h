@@ -1,6 +1,6 @@
-// A gRPC server that only this process can reach, and channels to it: for a program that brings its service along.
+// A gRPC server that only this process can reach, and channels to it, for a program that contains its own service.
 //
-// The services outlive it. The destructor cancels the calls in progress and waits for their end.
+// The services must outlive the server. The destructor cancels the open calls and waits until they have ended.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,8 @@
-// What gRPC and protobuf have to say, which they write to stderr unless somebody takes it: bytes of a client that are
-// no message are one reason.
+// Redirects the log lines of gRPC and protobuf, which otherwise go to stderr. One cause of such lines is a client whose
+// bytes are not a valid message.
 //
-// For the whole process; call it before the first use of gRPC. `take` is called on any thread, and must not use gRPC.
+// Applies to the whole process; call it before the first use of gRPC. `take` is called on any thread and must not use
+// gRPC.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-# The numbers of system calls are the one thing here that differs by architecture.
+# Only the numbers of system calls differ by architecture here.
 pp_library(attach/proc
   SOURCES
     proc/access_diagnosis.cc proc/access_facts.cc proc/anchored_memory.cc proc/cgroup_facts.cc proc/cgroup_folders.cc proc/call_queue_image.cc proc/check_target.cc proc/check_threads.cc proc/fork_trace.cc proc/frozen_group.cc proc/maps.cc

@@ -1,5 +1,6 @@
-# The tracer stub and the GPU shim: two freestanding shared objects for every CPython. Nothing links them; attach/inject
-# carries their bytes. Their own flags only: no sanitizer, always optimised, no library, one exported symbol.
+# The tracer stub and the GPU shim: two freestanding shared objects for every CPython. No program links them;
+# attach/inject carries their bytes. They have flags of their own: no sanitizer, always optimised, no library, one
+# exported symbol.
 set(PP_STUB_FLAGS -O2 -fno-tree-slp-vectorize -g0 -ffreestanding -fPIC -fvisibility=hidden -fno-strict-aliasing -fno-stack-protector
   -Wall -Wextra -Wshadow)
 if(PP_WERROR)
@@ -7,11 +8,11 @@ if(PP_WERROR)
 endif()
 set(PP_STUB_ARCHITECTURE "attach/target/shared/arch_${CMAKE_SYSTEM_PROCESSOR}.h")
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
-  # memcpy may not become a call of memcpy.
+  # GCC must not turn the body of memcpy into a call of memcpy.
   set_source_files_properties(target/shared/freestanding.c PROPERTIES COMPILE_OPTIONS -fno-tree-loop-distribute-patterns)
 endif()
 
-# The module, and its bytes as the text of an array.
+# A module, and a file with its bytes as the text of an array.
 function(pp_in_target_module name file bytes)
   add_library(${name} MODULE ${ARGN})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})

@@ -7,7 +7,7 @@ from parts.target import Target
 from parts.tools import FASTEST, PtraceProf
 from support import interpreters
 
-COMMON = "3.13"   # the newest that py-spy and austin both read
+COMMON = "3.13"   # the newest version that both py-spy and austin read
 TACHYON = "3.15"
 
 
@@ -18,8 +18,8 @@ class Row:
     tool: str
     asked: int
     runs: list = field(default_factory=list)
-    start_up: float = 0.0     # CPU seconds of a run that samples nothing
-    per_sample: list = field(default_factory=list)  # CPU seconds without start-up, one for each repeat
+    start_up: float = 0.0     # CPU seconds of a run without samples
+    per_sample: list = field(default_factory=list)  # CPU seconds without start-up, one per repeat
     refused: str = ""
 
     @property
@@ -28,7 +28,7 @@ class Row:
 
     @property
     def rate(self):
-        """Thread-samples per second while it samples: start and output apart, but for py-spy, which does not keep time."""
+        """Thread-samples per second of sampling, without start-up and output (for py-spy, of the whole run)."""
         return median([run.samples / run.sampling for run in self.runs])
 
     @property
@@ -45,7 +45,7 @@ class Row:
 
 
 def groups(peers, ours=None):
-    """[(interpreter, tools)]: one target per interpreter that some peer supports, our tool with each."""
+    """[(interpreter, tools)]: one target per interpreter that some peer supports, with its tools and ours."""
     found = []
     for minor in (COMMON, TACHYON):
         able = [tool for tool in peers if minor in tool.minors]
@@ -56,7 +56,7 @@ def groups(peers, ours=None):
 
 
 def _start_up(tool, target, rate, repeats, rows, say):
-    """A run as short as the tool can, the middle one of some: with a longer one, two points of a line."""
+    """The median of some runs that are as short as the tool allows. With a longer run it gives two points of a line."""
     try:
         runs = [cost.run(tool, target, rate, tool.fewest_seconds, judge=False)
                 for _ in range(1 if tool.is_aside else repeats)]
@@ -68,7 +68,7 @@ def _start_up(tool, target, rate, repeats, rows, say):
 
 
 def measure(scenario, peers, rate, seconds, repeats, say):
-    """[Row]: CPU per sample is the slope between a short and a long run, so that start-up stands apart."""
+    """[Row]: the CPU per sample is the slope between a short and a long run, which excludes start-up."""
     found = []
     for interpreter, tools in groups(peers):
         rows = {tool.name: Row(scenario.name, interpreter.minor, tool.name, rate) for tool in tools}
@@ -103,7 +103,7 @@ def _repeat(tool, target, row, short, rate, seconds, say):
 
 
 def ratios(rows, value):
-    """{(scenario, minor, peer): median over repeats of value(peer) / value(ours)}; value gives a list."""
+    """{(scenario, minor, peer): median over repeats of value(peer) / value(ours)}; `value` returns a list."""
     found = {}
     ours = {(row.scenario, row.minor): row for row in rows if row.tool == PtraceProf.name}
     for row in rows:

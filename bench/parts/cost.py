@@ -1,4 +1,4 @@
-"""Runs a tool against a target and says what it cost and what it got."""
+"""Runs a tool against a target and returns its cost and its samples."""
 import os
 import pathlib
 import signal
@@ -14,13 +14,13 @@ from support.grammar import Grammar
 
 @dataclass
 class Run:
-    cpu: float        # seconds, of the tool and all its children: start, sampling, names, output
+    cpu: float        # seconds of the tool and all its children: start, sampling, names, output
     wall: float       # seconds of the whole command
-    sampling: float   # seconds that it sampled
+    sampling: float   # seconds of sampling
     samples: int
     output: object    # tools.Output
-    torn: int         # samples with a stack that the target cannot have
-    peak_kib: int     # largest resident set of any of its processes
+    torn: int         # samples with a stack that is impossible in the target
+    peak_kib: int     # the largest resident set of any of its processes
 
 
 class Refused(Exception):
@@ -32,7 +32,7 @@ def command_line(tool, target, rate, seconds, output):
 
 
 def output_path(folder, tool):
-    """A name of its own, since a tool in another root writes to that root's /tmp."""
+    """A unique name, because a tool in another root writes to that root's /tmp."""
     return pathlib.Path(folder, f"{pathlib.Path(folder).name}.{tool.suffix}")
 
 
@@ -52,7 +52,7 @@ def _torn(scenario, stacks):
 
 
 def _wait(process, interrupt_after):
-    """The resource usage of the process and of its children that it waited for."""
+    """The resource usage of the process and of those children that it waited for."""
     timer = threading.Timer(interrupt_after, lambda: os.kill(process.pid, signal.SIGINT)) if interrupt_after else None
     if timer:
         timer.start()

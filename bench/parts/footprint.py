@@ -1,4 +1,4 @@
-"""What only ptrace-prof is asked about: system calls and bytes per sample, memory of the collector over time."""
+"""Measurements of ptrace-prof alone: system calls and bytes per sample, memory of the collector over time."""
 import re
 import statistics
 import subprocess
@@ -40,7 +40,7 @@ def _counted(target, rate, seconds):
 
 
 def system_calls(target, rate, seconds):
-    """Between a short run and a long one, so that start-up is left out."""
+    """System calls per sample, from the difference between a short and a long run, which excludes start-up."""
     few, early = _counted(target, rate, 1)
     many, late = _counted(target, rate, 1 + seconds)
     samples = max(1, many - few)
@@ -71,7 +71,7 @@ class Memory:
     scenario: str
     rate: int
     samples: int
-    peak_kib: int        # of any of our processes, export included
+    peak_kib: int        # the largest of our processes, export included
     series: list         # (seconds, KiB) of the collector
 
     def _third(self, number):
@@ -84,7 +84,7 @@ class Memory:
 
     @property
     def growth_kib(self):
-        """From the middle third of the run to the last."""
+        """Growth from the middle third of the run to the last third."""
         return self._third(2) - self._third(1)
 
 

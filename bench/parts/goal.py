@@ -1,4 +1,4 @@
-"""One promise and what became of it."""
+"""One promise about cost, and its verdict."""
 import math
 from dataclasses import dataclass
 
@@ -12,6 +12,6 @@ class Goal:
 
 
 def judged(what, bound, measured, met, text):
-    """`measured`: None or NaN where it was not; `text`: in words."""
+    """`measured`: None or NaN if it was not measured; `text`: the result in words."""
     missing = measured is None or isinstance(measured, float) and math.isnan(measured)
     return Goal(what, bound, "not measured" if missing else text, "no claim" if missing else ("met" if met else "missed"))

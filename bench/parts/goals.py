@@ -1,4 +1,4 @@
-"""The promises about cost, each judged by what was measured here: met, missed, or no claim."""
+"""The promises about cost, each with a verdict from this machine's measurements: met, missed, or no claim."""
 from dataclasses import replace
 
 from parts import trace_goals
@@ -9,18 +9,18 @@ from parts.statistics_of_ratios import median
 from parts.tools import FASTEST, PtraceProf
 from parts.trace_injection import percentile
 
-# (peer, interpreter, how many times less CPU per thread-sample we promise)
+# (peer, interpreter, promised ratio of the peer's CPU per thread-sample to ours)
 CPU_GOALS = (("Tachyon", TACHYON, 3), ("austin", COMMON, 5), ("py-spy --nonblocking", COMMON, 30))
 CPU_SCENARIOS = ("d10", "d60", "t64")
 RATE_GOAL = 3
-FEWEST_SAMPLES = 100_000  # of ours and of the peer's, for a claim about CPU that may be believed to some percent
+FEWEST_SAMPLES = 100_000  # our and the peer's samples that a claim about CPU needs to be accurate to some percent
 SLOWDOWN_BOUNDS = {100: 0.006, 1000: 0.03}  # by rate: each sample is a stop
 PAUSE_BOUNDS_US = {100: ((0.5, 50), (0.9, 80)), 1000: ((0.5, 30),)}  # by rate
 MEMORY_BOUND_KIB = 64 * 1024
 GPU_RECORDS = 2e6
 FIRST_KERNEL_MS = (300, 2000)  # p50, p99
-HAND_OFF_US = 1  # of a MiB
-GROWTH_BOUND_KIB = 1024  # what counts as constant
+HAND_OFF_US = 1  # for one MiB
+GROWTH_BOUND_KIB = 1024  # less growth counts as constant
 
 
 def _cpu(results):
@@ -38,7 +38,7 @@ def _cpu(results):
 
 
 def _rate(results):
-    """Of samples that the tools do not call errors themselves."""
+    """Counts only samples that the tools do not call errors themselves."""
     for scenario in CPU_SCENARIOS:
         here = [row for row in results.fastest if row.scenario == scenario and row.runs]
         pairs = []
@@ -61,7 +61,7 @@ def _reads(results):
 
 
 def _depth(results):
-    """The same few frames change at the leaf of both, and so do the same bytes."""
+    """In both scenarios the same few frames change at the leaf, so the same number of bytes changes."""
     rounds = {cost.scenario: cost.round_us for cost in results.read_costs}
     if {"d10", "d200"} <= set(rounds):
         ratio = rounds["d200"] / rounds["d10"]
@@ -159,7 +159,7 @@ def _gpu(results):
 
 
 def _on_a_double(what, bound, measured, met, text):
-    """What holds on a double is no claim about a GPU, where it takes longer; what a double misses a GPU misses too."""
+    """Met on a double is no claim, as a real GPU takes longer; missed on a double is missed on a GPU too."""
     goal = _judge(what, f"{bound} on a GPU", measured, met, f"{text} on a double of CUDA")
     return replace(goal, verdict="no claim") if goal.verdict == "met" else goal
 

@@ -1,7 +1,7 @@
-"""What a GPU capture takes on the doubles of CUDA (tests/doubles/cuda): from the command until the first kernel is in the stream, of
-jobs that replay graphs which were there before; and how long the shim takes, in the target, to hand out a buffer and to take it
-back. The job, the way in, the shim and the collector are real; CUPTI, the driver and the GPU are not, and take next to no
-time: on a GPU all of this is longer, by what was never measured."""
+"""Measures GPU captures on the doubles of CUDA (tests/doubles/cuda): the time from the command until the first kernel
+is in the stream, of jobs that replay graphs from before the capture; and the time that the shim takes, in the target,
+to hand out a buffer and to take it back. The job, the injection, the shim and the collector are real. CUPTI, the driver
+and the GPU are not, and take next to no time: on a GPU all of this takes longer, by an unmeasured amount."""
 import json
 import os
 import pathlib
@@ -18,15 +18,15 @@ DRIVER = os.environ.get("PP_GPU_DRIVER", str(REPOSITORY / "build/bin/tests/gpu_d
 DOUBLES = os.environ.get("PP_CUDA_DOUBLES", str(REPOSITORY / "build/bin/tests/cuda"))
 ATTACHES = 50
 PATIENCE = 20  # seconds
-KERNELS = (b"cutlass6Kernel", b"softmax_warp_fw", b"nll_loss_reduction", b"multi_tensor_apply")  # names: each told with its first
-LAUNCHES, ROUNDS, PAUSE = 40_000, 120, 0.02  # about ten buffers of 1 MiB at a time: the collector keeps up
+KERNELS = (b"cutlass6Kernel", b"softmax_warp_fw", b"nll_loss_reduction", b"multi_tensor_apply")  # names in the stream
+LAUNCHES, ROUNDS, PAUSE = 40_000, 120, 0.02  # about ten buffers of 1 MiB at a time, so that the collector keeps up
 
 
 @dataclass
 class GpuDoubles:
     python: str
     first_kernel_ms: list = field(default_factory=list)
-    without: int = 0                                    # attaches after which none came
+    without: int = 0                                    # attaches after which no kernel came
     hand_out_ns: list = field(default_factory=list)
     take_back_ns: list = field(default_factory=list)
 
@@ -40,13 +40,13 @@ class GpuDoubles:
 
     @property
     def pair_us(self):
-        """Of a buffer of 1 MiB, the median."""
+        """Microseconds per buffer of 1 MiB, the median."""
         return (percentile(self.hand_out_ns, 0.5) + percentile(self.take_back_ns, 0.5)) / 1000
 
 
 def _until_a_kernel(command, folder):
-    """Milliseconds until what the command has got of the stream, and keeps in a file beside its output until the end, names a
-    kernel; None: it does not."""
+    """Milliseconds until the stream names a kernel, or None. The command keeps the stream in a file beside its output
+    until its end."""
     begin = time.monotonic()
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
         try:
@@ -99,5 +99,5 @@ def measure(interpreter, say):
 
 
 def missing():
-    """What must be built for it and is not."""
+    """The files that must be built for this part and are missing."""
     return [place for place in (DRIVER, DOUBLES) if not os.path.exists(place)]

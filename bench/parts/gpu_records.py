@@ -1,4 +1,4 @@
-"""What a record of CUPTI costs the collector, from a buffer to the stream: runs bench/gpu_records_bench.cc, which needs no GPU."""
+"""The collector's cost of a CUPTI record, from a buffer to the stream, without a GPU: bench/gpu_records_bench.cc."""
 import json
 import subprocess
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ REPEATS = 9
 
 @dataclass
 class GpuRecords:
-    decoded: list    # records per second of CPU of one core, by repeat: cut into their fields alone
+    decoded: list    # records per second of CPU of one core, by repeat: only decoded
     whole: list      # decoded, joined to their launches and encoded
-    each: float      # bytes of trace
+    each: float      # bytes of trace per record
 
     @property
     def rate(self):

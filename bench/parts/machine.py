@@ -1,4 +1,4 @@
-"""Where and when: what a reader needs to judge the numbers."""
+"""The machine and the time of a measurement, which a reader needs to judge the numbers."""
 import os
 import platform
 import subprocess
@@ -16,7 +16,7 @@ def _commit(repository):
 
 
 def busy_share():
-    """The share of all cores that was busy in the last half second: others on the machine spoil every number."""
+    """The share of all cores that was busy in the last half second: other load on the machine distorts every number."""
     def ticks():
         with open("/proc/stat") as file:
             words = [int(word) for word in file.readline().split()[1:9]]

@@ -1,7 +1,7 @@
-"""Reads MOJO, the binary format of austin, as far as stacks are concerned: format version 3, austin 3.4 and later.
+"""Reads the stacks of MOJO, the binary format of austin: format version 3, austin 3.4 and later.
 
 https://github.com/P403n1x87/austin/wiki/The-MOJO-file-format describes it: a stream of events, each one byte and its
-fields; strings and frames are told once and referred to by a key later. Frames come outermost first.
+fields; strings and frames are sent once and later referred to by a key. Frames come outermost first.
 """
 import collections
 

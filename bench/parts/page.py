@@ -1,5 +1,5 @@
-"""docs/benchmarks.md, and beside it docs/benchmarks.json: the newest result of every part, each with when, where and of
-which tree it is.
+"""docs/benchmarks.md, and beside it docs/benchmarks.json: the newest result of every part, each with its date, machine
+and tree.
 
 A run replaces the parts that it measured, and keeps the others as they are.
 """
@@ -45,7 +45,7 @@ _MISSED = """\
 - viztracer with --c-calls on fib, filtered code with --c-calls, the last event to no hook left: as measured, not
   explained.
 """.splitlines()
-_FACTS = ("date", "tree", "mode", "busy before the start", "busy at the end")  # of each part; the others once for all
+_FACTS = ("date", "tree", "mode", "busy before the start", "busy at the end")  # of each part; others are shown once
 
 
 @dataclass
@@ -60,7 +60,7 @@ class Part:
 
 
 def load(path):
-    """{name: Part}; empty where there is none yet."""
+    """{name: Part}; empty if there is no file yet."""
     if not path.exists():
         return {}
     parts = json.loads(path.read_text())["parts"]
@@ -74,7 +74,7 @@ def save(path, parts):
 
 
 def _where(parts):
-    """Facts that all parts share stand once; where they differ each part tells its own, in its section."""
+    """Facts that all parts share are shown once; those that differ are shown in the section of each part."""
     names = list(dict.fromkeys(name for part in parts.values() for name, _ in part.facts if name not in _FACTS))
     values = {name: {part.fact(name) for part in parts.values()} - {"-"} for name in names}
     shared = [[name, *values[name]] for name in names if len(values[name]) == 1]
@@ -88,7 +88,7 @@ def _section(title, part, different):
 
 
 def _wrapped(line):
-    """Prose in lines of the width that tests/lint/check_words.py allows; tables and commands stay whole."""
+    """Wraps prose to the width that tests/lint/check_words.py allows; tables and commands stay on one line."""
     if len(line) <= 120 or line.startswith(("|", "taskset")):
         return [line]
     return textwrap.wrap(line, 120, subsequent_indent="  " if line.startswith("- ") else "", break_on_hyphens=False)

@@ -1,8 +1,8 @@
-"""How long the target stands still for a tool, by the target's own clock, and what a sample costs then: at 100 Hz and 1 kHz.
+"""How long a tool stops the target, by the target's own clock, and what a sample costs then: at 100 Hz and 1 kHz.
 
 The target notes each gap between two readings of its clock that is too long for its own work. Timer interrupts and a
-virtual machine's neighbours make some, too: as many as there are without a tool, the shortest ones, are not counted as
-the tool's. On a training job, where the target cannot tell, the CPU of a sample alone is compared.
+virtual machine's neighbours cause gaps too: as many of the shortest gaps as there are without a tool are not counted as
+the tool's. A training job cannot measure its gaps, so there only the CPU per sample is compared.
 """
 import time
 from dataclasses import dataclass, field
@@ -26,14 +26,14 @@ class Pauses:
     rate: int
     seconds: float = 0.0
     samples: int = 0
-    per_sample: list = field(default_factory=list)  # CPU seconds with start and output, one for each repeat
+    per_sample: list = field(default_factory=list)  # CPU seconds, start and output included, one per repeat
     without: float = float("nan")                   # gaps per second without a tool
-    gaps: list = field(default_factory=list)        # seconds of each, with it
+    gaps: list = field(default_factory=list)        # length in seconds of each gap with the tool
     refused: str = ""
 
     @property
     def own(self):
-        """The tool's, shortest first."""
+        """The gaps that the tool caused, shortest first."""
         others = round(self.without * self.seconds) if self.without == self.without else 0
         return sorted(self.gaps)[others:]
 
@@ -43,7 +43,7 @@ class Pauses:
 
 
 def _tools(able):
-    ours = [PtraceProf("--no-subprocesses", *way) for way in ((), ("--blocking",), ("--nonblocking",))]  # as the others do
+    ours = [PtraceProf("--no-subprocesses", *way) for way in ((), ("--blocking",), ("--nonblocking",))]  # as peers
     for tool in ours[1:]:
         tool.name = f"{tool.name} {tool.options[-1]}"
     return [*ours, *(tool for tool in able if tool.name != PtraceProf.name)]
@@ -90,7 +90,7 @@ def _measure(target, tools, rate, repeats, seconds, say):
 
 @dataclass
 class _Job:
-    """As a Target."""
+    """A stand-in for Target."""
     pid: int
     interpreter: object
     scenario: Scenario = JOB

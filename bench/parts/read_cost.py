@@ -1,4 +1,4 @@
-"""What a sample costs in bare reads of 1 KiB: runs bench/read_cost_bench.cc against a target."""
+"""The cost of a sample, in bare reads of 1 KiB: runs bench/read_cost_bench.cc against a target."""
 import json
 import subprocess
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class ReadCost:
 
     @property
     def ratio(self):
-        """A thread-sample in bare reads."""
+        """The cost of a thread-sample, in bare reads."""
         return self.round_us / self.threads / self.bare_us
 
 
@@ -39,6 +39,6 @@ def measure(binary, target):
     def of(name, field):
         return median([one[field] for one in runs if one["run_name"] == name])
 
-    # Nanoseconds of CPU, so that others on the core count less.
+    # CPU time, so that other processes on the core matter less.
     return ReadCost(target.scenario.name, target.interpreter.minor, of("BareRead", "cpu_time") / 1000,
                     of("Round", "cpu_time") / 1000, of("Round", "reads"), of("Round", "threads"))

@@ -1,4 +1,4 @@
-"""The section of each part on the page: its tables, as lines of text."""
+"""The section of each part of the page, with its tables, as lines of text."""
 from parts import trace_report
 from parts.compare import asked, ratios
 from parts.scenario import SCENARIOS
@@ -94,7 +94,7 @@ def _training(results):
 
 
 def _shares(values):
-    """Of many short calls: the middle one, and those that few are above."""
+    """Quantiles of many short calls: the median and the higher ones."""
     ordered = sorted(values)
     return ", ".join(f"{name} {ordered[min(len(ordered) - 1, int(len(ordered) * share))]:.0f}"
                      for name, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99))) if values else "-"
@@ -174,7 +174,7 @@ def _doubles(results):
               for line in (f"Attaches after which no kernel came: {one.without}.", ""))]
 
 
-# In the order of the page: part, title, lines.
+# In the order of the page: part, title, function that returns the lines.
 SECTIONS = (
     ("compare", "Sampling, beside its peers", _compare),
     ("more", "The same on more targets", _more),

@@ -1,4 +1,4 @@
-"""What is measured: targets by name, and how hard each tool is asked to sample them."""
+"""The scenarios of the benchmark: targets by name, and the rate that every tool is asked for."""
 from dataclasses import dataclass
 
 
@@ -8,13 +8,13 @@ class Scenario:
     what: str
     script: str
     arguments: tuple
-    rate: int      # samples per second of each thread that every tool is asked for
+    rate: int      # requested samples per second of each thread
     threads: int
-    frames: int    # of descend() under work(): a stack with another number lost or gained frames
+    frames: int    # frames of descend() under work(); a stack with another number lost or gained frames
 
     @property
     def judged(self):
-        """The call grammar is declared, so that impossible stacks can be counted."""
+        """Whether the call grammar is declared, so that impossible stacks can be counted."""
         return self.script == "calls.py"
 
 

@@ -1,4 +1,4 @@
-"""What the service costs its clients: runs bench/rpc_bench.cc against a ptrace-profd of its own."""
+"""The service's cost for its clients: runs bench/rpc_bench.cc against a ptrace-profd of its own."""
 import json
 import signal
 import subprocess
@@ -20,27 +20,27 @@ up.wait(); print('ready', flush=True); gate.acquire()
 
 @dataclass
 class Crowd:
-    asked: int       # captures at once
+    asked: int       # captures at the same time
     ended_well: int
-    counted: int     # samples, by the service
+    counted: int     # samples, as the service counts them
     in_traces: int   # samples that arrived
-    not_taken: int   # and counted as such: lost, idle, or their round missed
+    not_taken: int   # samples counted as lost, idle or missed
     expected: int    # rate times time
-    fewest: int      # samples of one capture
+    fewest: int      # samples of the capture with the fewest
     most: int
 
     @property
     def is_whole(self):
-        """Every sample that was counted arrived, and what the rate promised was taken or counted as not taken."""
+        """Whether every counted sample arrived, and the samples due by the rate were taken or counted as not taken."""
         return (self.ended_well == self.asked and self.counted == self.in_traces
                 and self.counted + self.not_taken >= 0.8 * self.expected)
 
 
 @dataclass
 class Service:
-    """Lists are empty where one of their measurements failed."""
-    empty_us: list   # of a service of gRPC that does nothing
-    list_us: list    # ListCaptures, where there are none
+    """The figures of the service. A list is empty if one of its measurements failed."""
+    empty_us: list   # of a gRPC service that does nothing
+    list_us: list    # ListCaptures, without captures
     status_us: list  # GetDaemonStatus
     first_sample_ms: list
     dump_ms: list
@@ -65,7 +65,8 @@ def measure(binary, rounds):
     targets = [_target(code) for code in (_SPIN, _THREADS, *[_SPIN] * CROWD_TARGETS)]
     pids = [str(one.pid) for one in targets]
     try:
-        # The crowd's targets stand still while the other figures are taken: those are of a machine that is not full.
+        # The crowd's targets are stopped while the other figures are measured, so that those do not suffer from a full
+        # machine.
         for one in targets[2:]:
             one.send_signal(signal.SIGSTOP)
         done = subprocess.run([binary, place.address, str(rounds), *pids], capture_output=True, text=True)

@@ -1,9 +1,9 @@
-"""What a tool costs its target: CPU and wall time per unit of work with the tool and without it, in alternating pairs.
+"""The cost of a tool for its target: CPU and wall time per unit of work, with and without it, in alternating pairs.
 
-A tool that leaves its target running is started once and stood still (SIGSTOP to it, never to the target) in turns of
-milliseconds: what a virtual machine's neighbours do to its speed is several percent of it and changes within a tenth of
-a second, and so hits both halves of a pair. One that stops its target would leave it stopped: it is started anew for
-each pair.
+A tool that leaves its target running is started once, and paused in turns of milliseconds (SIGSTOP to the tool, never
+to the target). A virtual machine's neighbours change its speed by several percent within a tenth of a second, and short
+turns spread that over both halves of a pair. A tool that stops its target would leave it stopped when paused, so it is
+started anew for each pair.
 """
 import contextlib
 import os
@@ -20,9 +20,9 @@ from parts.tools import TOOL_CORE
 
 SETTLE = 0.8   # seconds until a tool samples steadily
 WINDOW = 1.0
-PAIR = 1.0     # seconds of turns, of the tool and of its standing still
+PAIR = 1.0     # seconds of turns with the tool running and paused
 NOTHING = Reading(0, 0, 0)
-FEWEST_PAIRS = 30  # for a claim
+FEWEST_PAIRS = 30  # that a claim needs
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Slowdown:
     minor: str
     tool: str
     rate: int
-    cpu: list = field(default_factory=list)   # with / without - 1, one for each pair
+    cpu: list = field(default_factory=list)   # with / without - 1, one per pair
     wall: list = field(default_factory=list)
 
     @staticmethod
@@ -41,7 +41,7 @@ class Slowdown:
         text = f"{100 * median(values):+.2f} % [{100 * low:+.2f}, {100 * high:+.2f}], {len(values)} pairs"
         if len(values) < FEWEST_PAIRS:
             return "no claim", f"{text}: fewer than {FEWEST_PAIRS}"
-        if not high - low <= bound:  # NaN too
+        if not high - low <= bound:  # also if NaN
             return "no claim", f"{text}: the interval is wider than the bound"
         return ("met" if high <= bound else "missed" if low > bound else "no claim"), text
 
@@ -54,7 +54,7 @@ def _window(target, seconds):
 
 @contextlib.contextmanager
 def _running(tool, target, rate, seconds):
-    """The tool, sampling steadily, as a process group of its own."""
+    """Starts the tool in a process group of its own, and yields it once it samples steadily."""
     with tempfile.TemporaryDirectory(prefix="ptrace-prof-bench-") as folder:
         output = cost.output_path(folder, tool)
         process = subprocess.Popen(cost.command_line(tool, target, rate, seconds, output), stdin=subprocess.DEVNULL,
@@ -71,7 +71,7 @@ def _running(tool, target, rate, seconds):
 
 
 def _started_anew(tool, target, rate, pairs):
-    """Both windows of each pair."""
+    """Yields both windows of each pair; starts the tool for each pair."""
     def with_tool():
         with _running(tool, target, rate, SETTLE + WINDOW + 0.2) as process:
             found = _window(target, WINDOW)
@@ -96,7 +96,7 @@ def _off_the_targets_core():
 
 
 def _stood_still(tool, target, rate, pairs):
-    """The same."""
+    """Yields both windows of each pair; pauses and continues the tool."""
     turns = round(PAIR / 2 / (tool.settle + tool.turn))
     seconds = SETTLE + 2 * PAIR * pairs + 60
     with _off_the_targets_core(), _running(tool, target, rate, seconds) as process:
@@ -119,7 +119,7 @@ def _stood_still(tool, target, rate, pairs):
 
 
 def measure(tool, target, rate, pairs, deadline):
-    """As many pairs as asked for, fewer where `deadline` (time.monotonic) comes first."""
+    """As many pairs as requested, fewer if `deadline` (time.monotonic) comes first."""
     result = Slowdown(target.scenario.name, target.interpreter.minor, tool.name, rate)
     with contextlib.closing(_started_anew(tool, target, rate, pairs) if tool.stops_target else
                             _stood_still(tool, target, rate, pairs)) as windows:

@@ -1,4 +1,4 @@
-"""Medians of ratios, and how sure one may be of them."""
+"""Medians of ratios, and their confidence intervals."""
 import math
 import statistics
 
@@ -8,7 +8,7 @@ def median(values):
 
 
 def interval(values, confidence=0.95):
-    """(low, high) of the median, from order statistics: no assumption about the distribution. NaN for too few values."""
+    """(low, high) of the median, by order statistics, without assuming a distribution. NaN for too few values."""
     ordered, count = sorted(values), len(values)
     best = None
     for rank in range(count // 2):

@@ -1,4 +1,4 @@
-"""A target process, pinned to its own core, that counts units of work in memory which the harness sees too."""
+"""A target process on a core of its own. It counts units of work in memory that is shared with the harness."""
 import mmap
 import os
 import pathlib
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 TARGETS = pathlib.Path(__file__).resolve().parent.parent / "targets"
 TARGET_CORE = 0
-MOST_BUSY = 8  # threads that count their work, in any scenario
+MOST_BUSY = 8  # the largest number of threads that count their work, in any scenario
 GAPS, RING = 4096, 65_536  # see targets/pauses.py
 
 
 @dataclass(frozen=True)
 class Reading:
-    cpu: float   # seconds of its busy threads
+    cpu: float   # CPU seconds of its busy threads
     wall: float
     units: int
 
@@ -27,13 +27,13 @@ class Reading:
         return Reading(self.cpu + other.cpu, self.wall + other.wall, self.units + other.units)
 
     def per_unit_since(self, earlier):
-        """(CPU seconds, wall seconds) per unit of work, or None where nothing was done."""
+        """(CPU seconds, wall seconds) per unit of work, or None if no work was done."""
         done = self - earlier
         return (done.cpu / done.units, done.wall / done.units) if done.units else None
 
 
 def _inside_root(root, command):
-    """`command` in `root`, with the targets at /mnt, in a mount namespace of its own; the pid stays the same."""
+    """`command` in `root`, with the targets at /mnt, in a mount namespace of its own; the process ID stays the same."""
     root = shlex.quote(root)
     script = " && ".join((
         "mount --make-rprivate /",
@@ -61,7 +61,7 @@ class Target:
         self._last = self._words()
         ready, theirs = os.pipe()
         environment = {**os.environ, "PP_COUNTER_FD": str(self._memory), "PP_READY_FD": str(theirs)}
-        self._process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL",  # or it would spoil what is measured next
+        self._process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL",  # a leftover would disturb the next target
                                           "taskset", "-c", str(TARGET_CORE), *command], env=environment,
                                          pass_fds=(self._memory, theirs), stdin=subprocess.DEVNULL)
         self.pid = self._process.pid
@@ -74,7 +74,7 @@ class Target:
             raise RuntimeError(f"the target {scenario.name} on {interpreter} ended with {status} before it was ready")
 
     def read(self):
-        """The CPU time is the target's own reading: from outside it is only as fine as the scheduler's tick."""
+        """The CPU time is from the target, because from outside it is only as precise as the scheduler's tick."""
         words = self._words()
         while any(now < before for now, before in zip(words, self._last)):  # struct.pack_into writes zeros first
             words = self._words()
@@ -85,7 +85,7 @@ class Target:
         return struct.unpack_from("Q", self._counters, GAPS)[0]
 
     def gaps_since(self, count):
-        """Seconds of each, the last RING of them at most."""
+        """The length of each gap in seconds, at most the last RING of them."""
         now = self.gap_count()
         return [struct.unpack_from("Q", self._counters, GAPS + 8 * (1 + number % RING))[0] / 1e9
                 for number in range(max(count, now - RING), now)]

@@ -1,7 +1,7 @@
-"""The tools that are compared: how each is called, on which interpreters, and how its output is read.
+"""The compared tools: how each is called, on which interpreters, and how its output is read.
 
 Every tool samples all threads, waiting ones too, by wall time, and writes names and lines. A tool's samples are the
-stacks of single threads in its output, whatever it calls a sample itself.
+stacks of single threads in its output, even if the tool calls something else a sample.
 """
 import collections
 import os
@@ -17,14 +17,14 @@ from support.stacks import Frame
 TOOL_CORE = 1
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 VENV = interpreters.CACHE / "venv-bench"
-FASTEST = 10_000_000  # a rate that means: as fast as you can
+FASTEST = 10_000_000  # a rate that means: as fast as possible
 
 
 @dataclass
 class Output:
     stacks: collections.Counter   # of tuples of Frame, outermost first
-    said: str                     # the tool's own words on errors
-    good: float = 1.0             # share of the samples that it does not call errors itself
+    said: str                     # the tool's own messages about errors
+    good: float = 1.0             # share of the samples that the tool does not call errors itself
     facts: dict = field(default_factory=dict)
 
     @property
@@ -36,7 +36,7 @@ def _collapsed(text, frame):
     stacks = collections.Counter()
     for line in text.splitlines():
         path, _, count = line.rpartition(" ")
-        if count.isdigit():  # a name that was read out of something else (Tachyon: a docstring) can be of several lines
+        if count.isdigit():  # wrong names (Tachyon: a docstring) can have several lines
             stacks[tuple(frame(part) for part in path.split(";"))] += int(count)
     return stacks
 
@@ -60,17 +60,17 @@ class Tool:
     fewest_seconds = 1.0
     fastest = FASTEST
     good_statuses = (0,)
-    is_aside = False   # no promise is about it: measured once
+    is_aside = False   # not part of a promise: measured once
     stops_target = False
-    settle = 0.01      # seconds in which it makes up for samples that it missed while it stood still
-    turn = 0.02        # seconds until it is stood still again, and until it goes on
-    overstays = False  # goes on after its time until it has as many samples as were asked for: interrupted then
+    settle = 0.01      # seconds in which it catches up on samples that it missed while it was paused
+    turn = 0.02        # seconds until it is paused again, and until it continues
+    overstays = False  # after its time it continues until it has the requested number of samples, so it is interrupted
 
     def command(self, target, rate, seconds, output):
         raise NotImplementedError
 
     def where(self, target, output):
-        """Where a tool that runs inside the target's root leaves its output."""
+        """The path of the output of a tool that runs inside the target's root."""
         return pathlib.Path(output)
 
     def parse(self, output, said):
@@ -91,10 +91,10 @@ def _ask(command):
 
 class PtraceProf(Tool):
     name = "ptrace-prof"
-    stops_target = True  # a thread for each sample: stood still meanwhile, it would hold that one
+    stops_target = True  # one thread per sample: if the tool were paused meanwhile, that thread would stay stopped
     minors = interpreters.MINORS
     fewest_seconds = 0.05
-    settle, turn = 0.0005, 0.002  # what it missed is not made up for
+    settle, turn = 0.0005, 0.002  # it does not catch up on missed samples
     binary = str(REPOSITORY / "build/bin/ptrace-prof")
 
     def __init__(self, *options, suffix="collapsed"):
@@ -147,12 +147,12 @@ class PySpy(Tool):
 
 
 class Austin(Tool):
-    """Its wheel wants a glibc newer than Debian 12's: run it by the loader of a newer root where that is so."""
+    """Its wheel needs a newer glibc than Debian 12's; if so, it runs with the loader of a newer root."""
     name = "austin"
     suffix = "mojo"
     minors = interpreters.span("3.9", "3.13")
     binary = str(VENV / "bin/austin")
-    good_statuses = (0, 254)  # 254: it outlived nothing and lacks nothing, but says so when -x ends an attachment
+    good_statuses = (0, 254)  # 254: -x ends an attachment with this status although nothing went wrong
 
     def __init__(self):
         self.prefix = []
@@ -182,7 +182,7 @@ class Austin(Tool):
 
 
 def _namespaced(pid):
-    """As it is called in our PID namespace and in those below, to its own."""
+    """Its process ID in our PID namespace and in each nested one, down to its own."""
     lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(line.split()[1:] for line in lines if line.startswith("NSpid:"))
 
@@ -236,7 +236,7 @@ def set_up():
 
 
 def available():
-    """(tools, sentences on those that cannot be had here)"""
+    """(tools, sentences about those that are not available here)"""
     missing = set_up()
     tools = []
     found = interpreters.of_minor("3.15")

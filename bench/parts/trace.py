@@ -1,5 +1,5 @@
-"""Exact tracing: what it costs the target beside peers, how soon it is gone, and what becomes of the events; and, a part of its
-own, how soon it is there."""
+"""Exact tracing: its cost for the target beside peers, how soon the target is free of it, and the path of the events
+outside. How soon it is there is a part of its own."""
 import time
 from dataclasses import dataclass, field
 
@@ -8,9 +8,9 @@ from parts.traced import Failed, with_torch
 from support import interpreters
 
 FULL_MINUTES, WAYS_MINUTES = 10, 5
-ROUNDS, LEAVES = 8, 8  # in the former
-PROCESSES = 25         # of each mode and version, in the latter
-# Shares of the time after which no more of that is begun.
+ROUNDS, LEAVES = 8, 8  # in a full run
+PROCESSES = 25         # processes of each mode and version, in the part about ways
+# Shares of the time after which no further measurement of that kind begins.
 EVENTS_UNTIL, TRAINING_UNTIL, STREAM_UNTIL = 0.55, 0.8, 0.9
 
 
@@ -47,7 +47,7 @@ class Run:
         return self.started + 60 * self.minutes * share
 
     def each(self, what, candidates, share, measure):
-        """measure(interpreter, until when it may take) on each: the time is shared out evenly over what is left."""
+        """measure(interpreter, deadline) on each; each gets an even share of the time that is left."""
         for number, interpreter in enumerate(candidates):
             left = self.deadline(share) - time.monotonic()
             if left <= 0:
@@ -56,7 +56,7 @@ class Run:
             self.say(f"  {what}: CPython {interpreter}")
             try:
                 measure(interpreter, time.monotonic() + left / (len(candidates) - number))
-            except Exception as failure:  # what fails is noted, and the others go on
+            except Exception as failure:  # a failure is noted, and the others continue
                 words = f"{type(failure).__name__}: {str(failure).strip()[-300:]}"
                 self.say(f"  {words}")
                 self.found.notes.append(f"{what} on CPython {interpreter.version}: {' '.join(words.split())}")

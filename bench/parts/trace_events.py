@@ -1,9 +1,9 @@
-"""What an event costs a traced process, beside the same work untraced and under peers that run inside it.
+"""The cost of an event for a traced process, beside the same work untraced and under peers that run inside the process.
 
-Two processes for each interpreter, on one core and in turns: ours is traced from outside, the other has the peers in it.
-What is added is told against the same process without anybody. Medians over all turns of all rounds. A virtual machine may
-change its speed by half for seconds: what is to be told to a percent, a stub that is there or does nothing, is a ratio of
-ratios, each of two turns that follow each other, of ours and of the other process, which nobody watches then.
+Two processes for each interpreter, on one core and in turns: one is traced by us from outside, the other contains the
+peers. The added time is relative to the same process without a tracer. Medians over all turns of all rounds. A virtual
+machine may change its speed by half for seconds. So the small effects, of a stub that is idle or excludes everything,
+are a ratio of ratios: of two consecutive turns, one of our process, one of the other process, which is untraced then.
 """
 import time
 from dataclasses import dataclass, field
@@ -15,19 +15,19 @@ PEERS = ("cProfile", "viztracer")
 WORKS = ("fib", "methods", "c_calls", "loop")
 TURNS = {"train": 10, "torch": 3}
 TURNS_OF_ANY = 6
-PAIRS = 12  # of turns of both processes, one after another
+PAIRS = 12  # of turns of both processes, one after the other
 
 
 @dataclass
 class Cost:
-    """Of one work on one interpreter: thread CPU time of a turn in ns, by who watched."""
+    """One work on one interpreter: thread CPU time of a turn in ns, by tracer."""
     python: str
     minor: str
     work: str
-    events: int = 0     # of Python functions in a turn
+    events: int = 0     # events of Python functions in a turn
     c_events: int = 0
     times: dict = field(default_factory=dict)
-    pairs: dict = field(default_factory=dict)  # a turn of ours / the next one of the other process, by the same
+    pairs: dict = field(default_factory=dict)  # a turn of our process / the next one of the other process, by kind
 
     def note(self, kind, times):
         self.times.setdefault(kind, []).extend(times)
@@ -45,7 +45,7 @@ class Cost:
         return "apart" if kind in (*PEERS, "torch") else "untraced"
 
     def added(self, kind):
-        """ns that a turn took longer."""
+        """ns that a turn took longer than without a tracer."""
         return median(self.times.get(kind, [])) - median(self.times.get(self.base(kind), []))
 
     def slowdown(self, kind):
@@ -53,31 +53,31 @@ class Cost:
 
     @property
     def idle(self):
-        """With a stub that is there and does nothing, against before there was one."""
+        """The ratio of an idle stub to the time before there was one."""
         return self.ratio_of_pairs("idle", "before")
 
     @property
     def excluded(self):
-        """Under a trace that leaves all of it out, against none."""
+        """The ratio of a trace that excludes everything to no trace."""
         return self.ratio_of_pairs("excluded", "idle")
 
     def per_event(self, kind):
-        """ns for each event of a Python function."""
+        """Added ns per event of a Python function."""
         return self.added(kind) / self.events
 
     @property
     def per_c_event(self):
-        """ns for each event of a C function: what --c-calls adds to a trace without it."""
+        """Added ns per event of a C function: what --c-calls adds to a trace without it."""
         return (self.added("ours with C") - self.added("ours")) / self.c_events
 
     def ratio(self, peer, ours):
-        """How many times as much the peer adds."""
+        """The peer's added time divided by ours."""
         mine = self.added(ours)
         return self.added(peer) / mine if mine > 0 else float("inf")
 
 
 class Measurement:
-    """Of one interpreter."""
+    """The measurement of one interpreter."""
 
     def __init__(self, interpreter, works, peers):
         self.interpreter, self.peers = interpreter, list(peers)
@@ -124,7 +124,7 @@ class Measurement:
                 cost.pairs.setdefault(kind, []).append(mine / theirs)
 
     def _beside(self, ours, apart):
-        """Before the first trace, after it, and in one that leaves everything out."""
+        """Pairs of turns before the first trace, after it, and in a trace that excludes everything."""
         self._pairs(ours, apart, "before")
         with Trace(ours):
             pass
@@ -132,7 +132,7 @@ class Measurement:
         if self.excludes and self.interpreter.numbers >= (3, 12):
             with Trace(ours, "--exclude", "*"):
                 for work in self.costs:
-                    self._once(ours, work)  # it is switched off where it is met first
+                    self._once(ours, work)  # each function is switched off at its first call
                 self._pairs(ours, apart, "excluded")
             self._pairs(ours, apart, "idle")
 
@@ -140,7 +140,7 @@ class Measurement:
         trace = Trace(ours, *options)
         with trace:
             found = [(cost, self._once(ours, work)) for work, cost in self.costs.items()]
-        if trace.lost:  # which is cheaper
+        if trace.lost:  # losing events is cheaper than recording them
             self.refusals.append(f"{self.interpreter.version}, {kind}: {trace.lost:,} events were lost, so that turn does not "
                                  "count.")
             return

@@ -1,4 +1,4 @@
-"""The promises about exact tracing, each judged by what was measured here."""
+"""The promises about exact tracing, each with a verdict from this machine's measurements."""
 import math
 
 from parts.goal import judged
@@ -6,7 +6,7 @@ from parts.statistics_of_ratios import median
 from parts.trace_injection import percentile
 from parts.traced import as_numbers
 
-CPROFILE, OTHERS = 2, 3  # times less added time than theirs, 3.12 and later
+CPROFILE, OTHERS = 2, 3  # times less added time than the peers, on 3.12 and later
 EVENT_NS, C_EVENT_NS, OLD_EVENT_NS = 20, 25, 12
 TRAINING, EXCLUDED = 1.05, 1.02
 IDLE = 0.01
@@ -21,7 +21,7 @@ def _since(rows, first, last=(3, 99)):
 
 
 def _worst(what, bound, rows, value, is_met, show, pick=max):
-    """One promise over many rows: the worst of them counts, and is named."""
+    """One promise over many rows: the worst row decides, and is named."""
     found = [(value(row), row) for row in rows]
     found = [(number, row) for number, row in found if not math.isnan(number)]
     if not found:
@@ -67,7 +67,7 @@ def _training(found):
 
 
 def _peers(found):
-    """Ours without C calls, and with them: the peers record them too."""
+    """Ours without C calls and with them, as the peers record C calls too."""
     rows = [cost for cost in _since(found.costs + found.training, MONITORING) if cost.work != "loop"]
     for peer, bound in (("cProfile", CPROFILE), ("viztracer", OTHERS), ("torch", OTHERS)):
         for ours, words in (("ours", ""), ("ours with C", ", with --c-calls")):

@@ -1,6 +1,6 @@
-"""How long it takes from a request until the stub runs, and for how long all threads stand still: by inject_driver
-(tests/programs), which goes the way of a capture and says what each time took, and by captures, whose last stop copies all
-stacks. And for how long the stub stays when its collector is killed."""
+"""The time from a request until the stub runs, and how long all threads are stopped: by inject_driver (tests/programs),
+which enters a process like a capture and prints each time, and by captures, whose last stop also copies all stacks. And
+how long the stub stays when its collector is killed."""
 import os
 import re
 import signal
@@ -15,9 +15,9 @@ from support import profiler, rings
 from support.target_process import TargetProcess
 
 DRIVER = os.environ.get("PP_INJECT_DRIVER", str(REPOSITORY / "build/bin/tests/inject_driver"))
-MODES = (("busy", "busy"), ("main blocked", "sleeping"))  # what is said of it, what the target is told
-ORPHANS = 4  # of the processes of a mode: each takes most of a second
-AGAIN = 5  # times that each process is entered after the first: the stub is there then
+MODES = (("busy", "busy"), ("main blocked", "sleeping"))  # name in the report, argument of the target
+ORPHANS = 4  # processes of a mode: each takes most of a second
+AGAIN = 5  # further entries into each process, with the stub already there
 LONGEST_STOP = re.compile(r"(?:brief stop of|longest) ([\d,]+)")
 
 
@@ -26,11 +26,11 @@ class Entry:
     python: str
     minor: str
     mode: str
-    loaded: list = field(default_factory=list)    # us until the stub ran, one of each process
+    loaded: list = field(default_factory=list)    # us until the stub ran, one per process
     resident: list = field(default_factory=list)
-    stops: list = field(default_factory=list)     # us, the longest of each time
+    stops: list = field(default_factory=list)     # us, the longest stop of each entry
     captures: list = field(default_factory=list)  # us, the longest stop of each capture
-    orphaned: list = field(default_factory=list)  # us from the kill of a collector until the target has let go of all
+    orphaned: list = field(default_factory=list)  # us from the kill of a collector until the target is free
     failed: int = 0
 
 
@@ -52,7 +52,7 @@ def _enter(target, entry):
         if words[0] != "ok":
             entry.failed += 1
             continue
-        how, took, longest_stop = words[-5:-2]  # the way before that is several words
+        how, took, longest_stop = words[-5:-2]  # the name of the way before these can be several words
         (entry.resident if how == "resident" else entry.loaded).append(int(took))
         entry.stops.append(int(longest_stop))
 
@@ -77,7 +77,7 @@ def _capture(target, entry):
 def _orphan(target, entry):
     run = _record(target, "1h")
     try:
-        run.shows("MainThread")  # which is told of once the window has begun
+        run.shows("MainThread")  # reported once the window has begun
         for pid in run.children():
             os.kill(pid, signal.SIGKILL)
         killed = time.monotonic()
@@ -89,7 +89,7 @@ def _orphan(target, entry):
 
 
 def measure(interpreter, processes, deadline):
-    """[Entry], one for each mode; fewer processes where the deadline comes first, of which each mode has its share."""
+    """[Entry], one per mode; fewer processes if the deadline comes first, with the same share for each mode."""
     if not os.access(DRIVER, os.X_OK):
         raise Failed(f"The way in was not measured: {DRIVER} is missing.")
     found = []

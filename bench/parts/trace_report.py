@@ -14,10 +14,10 @@ def _times(cost, kind):
 
 
 def _per_event(cost, kind):
-    """ns per event and slowdown, of all events that we told of in that work without C calls."""
+    """ns per event and slowdown; the events are those that we record in that work without C calls."""
     if not cost.has(kind, cost.base(kind)):
         return "-"
-    if cost.events < 100:  # a work without calls: only what it is slowed down by
+    if cost.events < 100:  # work without calls: only the slowdown
         return _times(cost, kind)
     return f"{cost.per_event(kind):.1f} ({_times(cost, kind)})"
 

@@ -1,4 +1,5 @@
-"""What becomes of the events outside: how fast they are drained and written, how large they are, and how soon it is over."""
+"""The path of the events outside of the target: how fast they are drained and written, how large they are, and how soon
+all is over."""
 import json
 import os
 import subprocess
@@ -11,7 +12,7 @@ from support import profiler
 
 REPLAY = REPOSITORY / "build/bin/bench/call_replay_bench"
 MANY = 10_000_000
-BUFFER = "1G"  # all of them come in a row, on one thread of few
+BUFFER = "1G"  # all events come in a row, on one of few threads
 BEFORE_STOP = 0.02  # seconds of work before the trace is asked to end
 
 
@@ -22,7 +23,7 @@ class Whole:
     events: int = 0
     lost: int = 0
     collector: float = 0.0  # seconds of CPU of the collector, which drains, encodes and writes to a pipe
-    cpu: float = 0.0        # of that and the command, which counts, stores and copies
+    cpu: float = 0.0        # the collector and the command, which counts, stores and copies
     size: int = 0
     complete: float = 0.0   # seconds from the last event until the file was complete
 
@@ -42,7 +43,7 @@ class Whole:
 @dataclass
 class Leaving:
     python: str
-    microseconds: list = field(default_factory=list)  # from the last event until no hook was there
+    microseconds: list = field(default_factory=list)  # from the last event until no hook was left
 
 
 def replay():
@@ -61,7 +62,7 @@ def replay():
 
 
 def _reap(process):
-    """What it and its children used, when it has ended."""
+    """Waits for the process and returns the CPU seconds of it and its children."""
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     return usage.ru_utime + usage.ru_stime
@@ -94,7 +95,7 @@ def _last_event(trace):
 
 
 def leaving(interpreter, times):
-    """From the last event in a trace until the target finds no hook in itself."""
+    """The time from the last event in a trace until the target finds no hook in itself."""
     found = Leaving(f"{interpreter.version} ({interpreter.kind})")
     with Worker(interpreter) as worker:
         for _ in range(times):

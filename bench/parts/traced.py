@@ -1,4 +1,4 @@
-"""A worker (tests/targets/traced_work.py) on the target's core, and traces of it taken as a user takes them."""
+"""A worker (tests/targets/traced_work.py) on the target's core, and traces of it that are taken like a user's."""
 import contextlib
 import json
 import os
@@ -15,24 +15,24 @@ TORCH = "usr/lib/python3/dist-packages/torch"
 
 
 class Failed(Exception):
-    """Something could not be measured; the words say why."""
+    """Something could not be measured; the message says why."""
 
 
 def packages_of(minor):
-    """Where ./dev setup bench puts the peers that run inside a target."""
+    """The folder where ./dev setup bench installs the peers that run inside a target."""
     folder = interpreters.CACHE / f"bench-{minor}"
     return folder if (folder / "stamp").exists() else None
 
 
 def with_torch():
-    """Interpreters that have PyTorch: Debian's own, and those of roots that it was unpacked into."""
+    """Interpreters with PyTorch: Debian's own, and those of roots into which it was unpacked."""
     found = []
     for one in interpreters.discover():
         folder = os.path.join(one.root or "/", TORCH)
         if one.kind == "pyenv" or not os.path.isdir(folder):
             continue
         tag = "cpython-" + one.minor.replace(".", "")
-        if any(tag in name for name in os.listdir(folder)):  # its extension module is of one version
+        if any(tag in name for name in os.listdir(folder)):  # its extension module is for one version
             found.append(one)
     return found
 
@@ -53,7 +53,7 @@ class Worker(TargetProcess):
             os.sched_setaffinity(int(tid), {TARGET_CORE})
 
     def ask(self, *words):
-        """The words of its answer after the first."""
+        """Sends the words and returns the answer without its first word."""
         self.tell(" ".join(map(str, words)))
         answer, _, rest = self.hear().text.partition(" ")
         if answer == "failed":
@@ -70,7 +70,7 @@ class Worker(TargetProcess):
 
 
 class Trace:
-    """with Trace(worker, …) as trace: … every call in here …; then what the command said of it."""
+    """with Trace(worker, …) as trace: the worker's calls are traced; afterwards `trace` has the command's output."""
 
     def __init__(self, worker, *options):
         self._run = profiler.Recording(worker.pid, "--mode", "trace", "-d", "1h", *options,
@@ -86,7 +86,7 @@ class Trace:
         return self._run.process
 
     def __enter__(self):
-        self._run.shows("MainThread")  # which is told of once the window has begun
+        self._run.shows("MainThread")  # reported once the window has begun
         if self._run.process.poll() is not None:
             self.ended()
         return self
@@ -95,7 +95,7 @@ class Trace:
         self._run.interrupt()
 
     def ended(self):
-        """Takes its words, when it has ended or is about to."""
+        """Reads the output of a trace that has ended or is about to end."""
         finished = self._run.wait()
         self.words = finished.errors
         if finished.status != 0:
@@ -106,7 +106,7 @@ class Trace:
         return self.number(r"lost ([\d,]+)")
 
     def number(self, pattern):
-        """What the closing lines say; None where they do not."""
+        """A number from the closing lines; None if they do not have it."""
         match = re.search(pattern, self.words)
         return int(match.group(1).replace(",", "")) if match else None
 
@@ -130,7 +130,7 @@ class Trace:
 
 @contextlib.contextmanager
 def kept(trace):
-    """As `with trace`, but its file stays until the end of this block, after trace.stop()."""
+    """Like `with trace`, but the file stays until the end of this block, also after trace.stop()."""
     try:
         yield trace.__enter__()
     finally:

@@ -1,4 +1,5 @@
-"""How true samples of a real training job are: the demo's script (PyTorch of Debian, data loader workers), at the default rate."""
+"""The accuracy of samples of a real training job at the default rate: the demo's script (Debian's PyTorch, data loader
+workers)."""
 import contextlib
 import pathlib
 import subprocess
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 from parts import cost
 from support import profiler
 
-PYTHON = "/usr/bin/python3"  # what Debian's PyTorch is for
+PYTHON = "/usr/bin/python3"  # the interpreter of Debian's PyTorch
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "tests/demo/train_transformer.py"
 
 
@@ -44,7 +45,7 @@ def running():
 
 
 class Interpreter:
-    """Of the job."""
+    """The interpreter of the job."""
     minor = "3.11"
     in_root = False
 

@@ -1,10 +1,10 @@
-"""Call-heavy worst case: a call every 50 to 100 ns at the bottom of stacks of a chosen depth.
+"""The worst case with many calls: a call every 50 to 100 ns at the leaf of stacks of a chosen depth.
 
-calls.py DEPTH BUSY WAITING [steady]: BUSY threads of DEPTH frames each work (the main thread is one of them) and WAITING
-threads wait in Event.wait(); with "steady" the work makes no calls, so that stacks stand still. PP_COUNTER_FD is memory
-shared with the harness: for each busy thread the units of work that it did and the CPU time that they took it, in ns.
-The comments "# -> callee" declare which calls each line makes (tests/support/grammar.py); the number of frames of
-descend() is fixed, which the harness checks too.
+calls.py DEPTH BUSY WAITING [steady]: BUSY threads of DEPTH frames each work (the main thread is one of them) and
+WAITING threads wait in Event.wait(). With "steady" the work makes no calls, so that stacks do not change. PP_COUNTER_FD
+is memory shared with the harness: for each busy thread the completed units of work and their CPU time, in ns. The
+comments "# -> callee" declare which calls each line makes (tests/support/grammar.py). The number of frames of descend()
+is fixed; the harness checks it too.
 """
 import mmap
 import os
@@ -15,7 +15,7 @@ import time
 
 DEPTH, BUSY, WAITING = (int(word) for word in sys.argv[1:4])
 STEADY = "steady" in sys.argv
-FRAMES_AROUND = 5  # <module>, main, work, fa, leaf: of the main thread
+FRAMES_AROUND = 5  # of the main thread: <module>, main, work, fa, leaf
 counters = mmap.mmap(int(os.environ["PP_COUNTER_FD"]), 4096)
 
 

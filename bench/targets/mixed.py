@@ -1,4 +1,4 @@
-"""An ordinary program, for the size of traces: JSON, sorting, generators, regular expressions, text, and threads that wait.
+"""An ordinary program, for the size of traces: JSON, sorting, generators, regular expressions, text, waiting threads.
 
 PP_COUNTER_FD and PP_READY_FD as in calls.py.
 """

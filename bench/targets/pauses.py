@@ -1,7 +1,8 @@
-"""Notes when it stood still: one thread, frames of a chosen depth, at the bottom of which it calls and reads the clock all the time.
+"""Notes when it was stopped: one thread at a chosen depth of frames, which calls a function and reads the clock all the
+time.
 
-pauses.py DEPTH. PP_COUNTER_FD: as for calls.py; from byte 4096 on how many gaps between two readings there were that are too
-long for its own work, then each in ns, in a ring of 65,536.
+pauses.py DEPTH. PP_COUNTER_FD: as for calls.py. From byte 4096 on: the number of gaps between two readings that are too
+long for its own work, then the length of each in ns, in a ring of 65,536.
 """
 import mmap
 import os
@@ -10,7 +11,7 @@ import sys
 import time
 
 FRAMES_AROUND = 4  # <module>, main, work, leaf
-GAP_NS = 8_000     # a turn takes a tenth of a microsecond; what takes that long is somebody else's work
+GAP_NS = 8_000     # a turn takes a tenth of a microsecond; such a long one was interrupted by other work
 RING = 65_536
 counters = mmap.mmap(int(os.environ["PP_COUNTER_FD"]), 4096 + 8 * (1 + RING))
 clock = time.perf_counter_ns

@@ -72,7 +72,7 @@ void ChosenBackend::DeclareMunge(CLI::App& app) {
       ->type_name("PATH");
 }
 
-// What the command line does not say. The environment is for all commands: those without TLS it does not mean.
+// Reads what the command line leaves open from the environment, which applies to all commands, so only for TLS.
 void ChosenBackend::ReadTlsVariables() {
   const auto variable = [](const char* name) {
     const char* value = std::getenv(name);
@@ -94,11 +94,11 @@ void ChosenBackend::ReadTlsVariables() {
 }
 
 Result<void> ChosenBackend::Connect(const std::string& address) {
-  ForgetLibraryVariables();  // a daemon starts no command of ours
+  ForgetLibraryVariables();  // a daemon does not start a command for us
   if (address.starts_with("tls://")) {
     ReadTlsVariables();
   }
-  // Of a handshake that fails, gRPC tells stderr its own part of the story; what ConnectChannel says is the whole.
+  // gRPC prints only a part of a failed handshake to stderr; the error of ConnectChannel has all of it.
   RedirectLibraryLogs([](std::string_view, std::string_view) {});
   channel_.has_enough = has_enough_;
   PP_ASSIGN_OR_RETURN(const auto channel, ConnectChannel(address, channel_));
@@ -110,7 +110,7 @@ Result<void> ChosenBackend::Connect(const std::string& address) {
   return {};
 }
 
-// On the command line they are meant.
+// Refuses TLS options for another address: unlike the environment, the command line means this one connection.
 Result<void> ChosenBackend::RefuseTlsOptions() const {
   for (const auto& [is_there, option] : {std::pair(!channel_.tls.authority.empty(), "--tls-ca"),
                                          {!channel_.tls.certificate.empty(), "--tls-cert"},

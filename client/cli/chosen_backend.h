@@ -1,7 +1,7 @@
-// Decides who carries out a capture: the daemon named by --host or PTRACE_PROF_HOST, else the one that answers at the
-// user's default socket, else this process itself.
+// Chooses where a capture runs: in the daemon named by --host or PTRACE_PROF_HOST, else in the daemon at the user's
+// default socket if one answers, else in this process itself.
 //
-// Decides at the first Start, and says on stderr when it is a daemon. A command to launch is always ours.
+// Chooses at the first Start, and prints a note if it is a daemon. A command is always launched by this process.
 // Single-threaded.
 #pragma once
 
@@ -22,11 +22,12 @@ class ChosenBackend : public CaptureBackend {
  public:
   explicit ChosenBackend(CaptureBackend& embedded) : embedded_(embedded) {}
 
-  // Adds --host to a command that needs a capture, or to the program: before the name of the command it means the same.
+  // Adds --host to a command that needs a capture, or to the program, so that it may also stand before the command's
+  // name.
   void Declare(CLI::App& app);
-  // On the command line.
+  // Whether the command line names a daemon.
   bool IsNamed() const { return !host_.empty(); }
-  // Say nothing about the choice.
+  // Print no note about the choice.
   void BeQuiet() { is_quiet_ = true; }
 
   Result<std::unique_ptr<CaptureStream>> Start(const CaptureTask& request,

@@ -1,6 +1,6 @@
-// One subcommand: declares its options and runs. The table in command.cc is the list of all of them.
+// The interface of a subcommand: it declares its options and runs. The table in command.cc lists all of them.
 //
-// Owned by the command line for the length of one run; Run() comes after a successful parse.
+// Owned by the command line for one run; Run() is called after a successful parse.
 #pragma once
 
 #include <memory>
@@ -20,20 +20,20 @@ namespace ptrace_prof {
 struct CommandContext {
   CaptureBackend& backend;
   const CLI::App& root;              // all options of all commands, for completion
-  std::vector<std::string> program;  // what stood after "--"
+  std::vector<std::string> program;  // the words after "--"
 };
 
 class Command {
  public:
   virtual ~Command() = default;
   virtual void Declare(CLI::App& app) = 0;
-  // The exit status of our process.
+  // Returns the exit status of our process.
   virtual int Run(const CommandContext& context) = 0;
 };
 
 struct CommandRow {
   std::string_view name;
-  std::string_view usage;  // after "ptrace-prof NAME "; a line for each way
+  std::string_view usage;  // after "ptrace-prof NAME "; one line for each form
   std::string_view summary;
   bool takes_program;  // words after "--" are a program to run
   std::unique_ptr<Command> (*make)();

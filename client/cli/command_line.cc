@@ -36,7 +36,7 @@ struct Entry {
   CLI::App* app;
 };
 
-// Those that need a capture, from here or from a daemon.
+// The commands that need a capture, from this process or from a daemon.
 constexpr std::string_view kAsking[] = {"record", "dump", "top", "ps", "doctor", "captures", "daemon", "audit"};
 
 bool AsksSomebody(std::string_view command) {
@@ -62,7 +62,7 @@ std::vector<Entry> DeclareAll(CLI::App& root, ChosenBackend& backend) {
   return entries;
 }
 
-// What the parser says is missing, in words of ours.
+// Replacements for the parser's messages about missing options.
 struct Missing {
   std::string_view said;
   const char* message;
@@ -75,7 +75,7 @@ constexpr Missing kMissing[] = {
      "give --pid PID; `ptrace-prof ps` lists those that there are"},
 };
 
-// "--pid -d 5s": an option that was taken for the value of the one before it.
+// "--pid -d 5s": an option that was parsed as the value of the one before it.
 std::optional<Error> MissingValue(const CLI::App& app, const std::string& name) {
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& value : option->results()) {
@@ -89,7 +89,7 @@ std::optional<Error> MissingValue(const CLI::App& app, const std::string& name) 
   return std::nullopt;
 }
 
-// A word where one of the commands of `app` (our own, or those of `captures`) should stand, or nothing there.
+// The error if no valid command of `app` (ptrace-prof itself, or `captures`) was given.
 std::optional<Error> MissingCommand(const CLI::App& app, const std::string& name) {
   std::string commands;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -141,7 +141,7 @@ Error UsageError(const CLI::ParseError& error, const CLI::App& root) {
       program ? "put -- before the command to start, --pid before a process id" : fmt::format("see `{} --help`", name)};
 }
 
-// The first word must name a command, or be an option of ours.
+// The first word must name a command, or be an option of ptrace-prof.
 Result<void> CheckCommandName(const std::vector<std::string>& words) {
   std::string names;
   for (const CommandRow& row : Commands()) {
@@ -182,7 +182,7 @@ int Dispatch(std::vector<Entry>& entries, const CommandContext& context, ChosenB
   return static_cast<int>(ExitCode::kUsage);
 }
 
-// For the build, which installs it: neither --help nor completion speak of it.
+// Used by the build, which installs the manual; hidden from --help and completion.
 constexpr std::string_view kManualWord = "--help-man";
 
 std::string Manual(const CLI::App& root) {
@@ -221,7 +221,7 @@ int RunCommandLine(int argc, char** argv, CaptureBackend& embedded) {
   if (auto named = CheckCommandName(ours); named.has_error()) {
     return static_cast<int>(Fail(named.error()));
   }
-  std::reverse(ours.begin(), ours.end());  // as CLI11 wants them
+  std::reverse(ours.begin(), ours.end());  // CLI11 expects the words in reverse
   try {
     root.parse(ours);
   } catch (const CLI::Success& asked) {  // --help, --version

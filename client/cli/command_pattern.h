@@ -1,4 +1,4 @@
-// An extended regular expression (as of grep -E) to be found in command lines. Owns the compiled form.
+// An extended regular expression (as of grep -E) that is searched in command lines. Owns the compiled form.
 #pragma once
 
 #include <regex.h>
@@ -12,7 +12,7 @@ namespace ptrace_prof {
 
 class CommandPattern {
  public:
-  // An empty text matches everything. kInvalidArgument says what is wrong with it.
+  // An empty text matches everything. kInvalidArgument says what is wrong with the pattern.
   static Result<CommandPattern> Compile(const std::string& text);
 
   bool Matches(const std::string& command) const;
@@ -21,7 +21,7 @@ class CommandPattern {
   struct Release {
     void operator()(regex_t* compiled) const;
   };
-  std::unique_ptr<regex_t, Release> compiled_;  // null: everything
+  std::unique_ptr<regex_t, Release> compiled_;  // null: matches everything
 };
 
 }  // namespace ptrace_prof

@@ -16,7 +16,7 @@ struct OptionText {
   bool takes_value = false;
 };
 
-// Those of its actions, too.
+// The options of the command and of its actions.
 std::vector<OptionText> OptionsOf(const CLI::App& app) {
   std::vector<OptionText> texts;
   for (const CLI::App* action :
@@ -55,7 +55,7 @@ std::string Words(const CLI::App& app) {
   return words;
 }
 
-// "list watch cancel": what the second word may be.
+// "list watch cancel": the possible second words.
 std::string Actions(const CLI::App& app) {
   std::string names;
   for (const CLI::App* action : app.get_subcommands({})) {
@@ -72,7 +72,7 @@ std::string FormatNames() {
   return names;
 }
 
-// Between single quotes, for all three shells; fish and zsh give meaning to some characters in descriptions.
+// A single-quoted word for all three shells; in descriptions, fish and zsh interpret some characters.
 std::string Quoted(std::string_view text) {
   std::string quoted;
   for (const char c : text) {

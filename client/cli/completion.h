@@ -1,4 +1,4 @@
-// Shell completion, written from the options as they are declared: bash, zsh, fish. Pure functions.
+// Generates shell completion from the declared options: bash, zsh, fish. Pure functions.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ class App;
 
 namespace ptrace_prof {
 
-// kInvalidArgument for a shell that we do not know.
+// kInvalidArgument for an unknown shell.
 Result<std::string> CompletionScript(std::string_view shell, const CLI::App& root);
 
 }  // namespace ptrace_prof

@@ -28,7 +28,7 @@ std::string TemporaryFolder() {
   return folder != nullptr && *folder != '\0' ? folder : "/tmp";
 }
 
-// A stream whose capture launched a command, which is our child once the collector is gone.
+// The stream of a capture that launched a command. The command becomes our child when the collector has ended.
 class CommandStream : public CaptureStream {
  public:
   CommandStream(std::unique_ptr<CaptureStream> stream, Pid command) : stream_(std::move(stream)), command_(command) {}
@@ -48,9 +48,9 @@ class CommandStream : public CaptureStream {
   Result<std::optional<int>> WaitCommand(Nanos timeout) override {
     const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, command_.value, 0)));
     pollfd ended{pidfd.get(), POLLIN, 0};
-    ::poll(&ended, 1, static_cast<int>(timeout.value / 1'000'000));  // without a pidfd this merely sleeps
+    ::poll(&ended, 1, static_cast<int>(timeout.value / 1'000'000));  // without a pidfd this only sleeps
     int status = 0;
-    // What the command left behind becomes ours too (we are the subreaper): reap it on the way.
+    // We are the subreaper, so orphans of the command become our children: reap them too.
     pid_t got = 0;
     while ((got = ::waitpid(-1, &status, WNOHANG)) > 0) {
       if (got == command_.value) {
@@ -70,7 +70,7 @@ class CommandStream : public CaptureStream {
   bool command_reaped_ = false;
 };
 
-// The whole service inside this process, asked over a channel inside this process.
+// The whole service inside this process, called over an in-process channel.
 class EmbeddedBackend : public CaptureBackend {
  public:
   EmbeddedBackend()
@@ -107,7 +107,7 @@ class EmbeddedBackend : public CaptureBackend {
   const std::unique_ptr<CaptureBackend> rpc_;
 };
 
-// The commands that need no capture (export, --help) start no server.
+// Starts the service on first use, so that commands without a capture (export, --help) start none.
 class LazyBackend : public CaptureBackend {
  public:
   Result<std::unique_ptr<CaptureStream>> Start(const CaptureTask& request,

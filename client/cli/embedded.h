@@ -1,4 +1,4 @@
-// The composition root of the command: a CaptureBackend that starts the collector itself, as the user who runs us,
+// The composition root of the command: a CaptureBackend that starts the collector itself, with the rights of our user,
 // and the collector's program inside our own executable.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace ptrace_prof {
 
 std::unique_ptr<CaptureBackend> MakeEmbeddedBackend();
 
-// When we were started as a collector (hidden first argument): runs it and returns its exit status.
+// If we were started as a collector (hidden first argument): runs it and returns its exit status.
 std::optional<int> RunAsCollector(int argc, char** argv);
 
 }  // namespace ptrace_prof

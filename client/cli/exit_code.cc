@@ -44,7 +44,7 @@ constexpr Mapping kMappings[] = {
     {Code::kUnavailable, ExitCode::kNotNow},
 };
 
-// Those that say more than their code.
+// Reasons that have an exit code of their own.
 struct ReasonMapping {
   Reason from;
   ExitCode to;

@@ -29,9 +29,9 @@ struct ExitCodeRow {
 };
 std::span<const ExitCodeRow> ExitCodes();
 
-// What an error of a capture means for the caller.
+// The exit code for an error of a capture.
 ExitCode ExitCodeOf(const Error& error);
-ExitCode ExitCodeOf(Code code);  // where no more is known of it
+ExitCode ExitCodeOf(Code code);  // if only the code is known
 
 // The epilogue of --help.
 std::string_view ExitCodeHelp();

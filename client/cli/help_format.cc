@@ -16,7 +16,7 @@ class HelpFormat : public CLI::Formatter {
  public:
   HelpFormat() { column_width(kColumn); }
 
-  // What is required or excluded stands in the usage lines and the descriptions.
+  // Usage lines and descriptions say what is required or excluded, so this does not.
   std::string make_option_opts(const CLI::Option* option) const override {
     return option->get_type_size() != 0 ? " " + option->get_type_name() : "";
   }

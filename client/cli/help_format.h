@@ -1,4 +1,4 @@
-// How --help looks: CLI11's layout with our own usage lines (from the table of commands) and footers left as written.
+// The layout of --help: CLI11's, with our own usage lines (from the table of commands) and footers left as written.
 #pragma once
 
 #include <memory>

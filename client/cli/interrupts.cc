@@ -32,7 +32,7 @@ void OnSignal(int signal, siginfo_t* info, void*) {
     if (const int status = g_abort_status.load(); status >= 0) {
       const int fd = g_file_to_name.load();
       const int failure = fd < 0 ? 0 : NameFile(fd, g_name);
-      if (failure == 0 || failure == EEXIST) {  // it has its name already
+      if (failure == 0 || failure == EEXIST) {  // the file has its name already
         (void)!::write(STDERR_FILENO, g_last_words, g_last_words_size.load());
       } else {
         (void)!::write(STDERR_FILENO, kNothingKept, sizeof kNothingKept - 1);
@@ -54,12 +54,13 @@ Interrupts::Interrupts(Mode mode) {
   installed_ = mode == Mode::kAlone ? 4 : kSignals.size();
   for (size_t i = 0; i < installed_; ++i) {
     ::sigaction(kSignals[i], nullptr, &old_[i]);
-    // A shell without job control starts background programs with SIGINT ignored; `kill -INT` shall end a recording.
+    // A shell without job control starts background programs with SIGINT ignored. `kill -INT` must still end a
+    // recording.
     const bool may_override = mode == Mode::kAlone && kSignals[i] != SIGHUP;
     if (old_[i].sa_handler != SIG_IGN || may_override) {
       struct sigaction action {};
       action.sa_sigaction = OnSignal;
-      action.sa_flags = SA_SIGINFO;  // no SA_RESTART: a wait shall notice
+      action.sa_flags = SA_SIGINFO;  // no SA_RESTART: a signal must interrupt a wait
       ::sigaction(kSignals[i], &action, nullptr);
     }
   }

@@ -1,9 +1,8 @@
-// Ctrl-C and the other signals that ask us to end, counted while this object lives.
+// Counts Ctrl-C and the other signals that ask us to end, while this object lives.
 //
-// While a command of ours runs in the same terminal, that command gets the terminal's signals itself; a signal that
-// somebody sent to us alone (kill, a batch system) is handed on: see NextToForward. What was ignored when we started
-// stays ignored when there is a command, and SIGHUP in any case (nohup).
-// One object at a time; its handlers become defaults in programs that we start.
+// A command that we started in the same terminal gets the terminal's signals itself. A signal that was sent to us alone
+// (kill, a batch system) is forwarded to it: see NextToForward. With a command, a signal that was ignored at our start
+// stays ignored, and SIGHUP in any case (nohup). One object at a time; programs that we start get the default handlers.
 #pragma once
 
 #include <signal.h>
@@ -22,14 +21,14 @@ class Interrupts {
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
 
-  // Requests to end so far: the first is kind, later ones are not.
+  // Requests to end so far: the first one ends us gracefully, later ones do not.
   int count() const;
-  // A signal for the command that it did not get from the terminal.
+  // The next signal for the command that it did not get from the terminal.
   std::optional<int> NextToForward();
   // From now on one more request ends us at once: prints `last_words`, exits with `status`.
   void AbortOnNext(std::string_view last_words, int status);
-  // The file without a name behind `fd` gets this one then; where it cannot, other last words are said. Call it before
-  // AbortOnNext.
+  // Such an end also gives `path` to the nameless file behind `fd`; if that fails, it prints a different message. Call
+  // before AbortOnNext.
   void NameOnAbort(int fd, std::string_view path);
 
  private:

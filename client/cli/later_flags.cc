@@ -22,8 +22,8 @@ constexpr LaterFlag kLaterFlags[] = {
 
 void DeclareLaterFlags(CLI::App& app) {
   for (const LaterFlag& flag : kLaterFlags) {
-    if (app.get_option_no_throw(flag.name) == nullptr) {     // the command has it
-      app.add_option(flag.name)->expected(0, 1)->group("");  // no group: not in the help
+    if (app.get_option_no_throw(flag.name) == nullptr) {     // a command may already have the flag
+      app.add_option(flag.name)->expected(0, 1)->group("");  // an empty group hides it from --help
     }
   }
 }

@@ -1,4 +1,4 @@
-// Options that later versions will have: refused by name, so that nobody takes silence for an answer.
+// Options of later versions: refused by name, so that no user believes they had an effect.
 #pragma once
 
 #include "attach/base/result.h"
@@ -10,7 +10,7 @@ class App;
 namespace ptrace_prof {
 
 void DeclareLaterFlags(CLI::App& app);
-// kUnimplemented when one of them was given.
+// kUnimplemented if one of them was given.
 Result<void> CheckLaterFlags(const CLI::App& app);
 
 }  // namespace ptrace_prof

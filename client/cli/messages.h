@@ -1,6 +1,6 @@
-// What we say to the person at the terminal: errors, warnings, hints, notes on stderr, answers on stdout.
+// Prints to the terminal: errors, warnings, hints and notes on stderr, answers on stdout.
 //
-// Stateless. Text that comes from elsewhere is made printable here.
+// Stateless. Makes foreign text printable.
 #pragma once
 
 #include <string_view>
@@ -10,17 +10,17 @@
 
 namespace ptrace_prof {
 
-// "error: MESSAGE [REASON]" and, where there is a remedy, "hint: REMEDY". The reason is what a script looks for.
+// "error: MESSAGE [REASON]" and, if there is a remedy, "hint: REMEDY". Scripts search for the reason.
 void PrintError(const Error& error);
 void PrintWarning(const Error& error);
-// One line or several; a newline is added.
+// One or several lines; a newline is added.
 void PrintNote(std::string_view text);
 
-// PrintError, and the exit code that goes with it.
+// Prints the error and returns its exit code.
 ExitCode Fail(const Error& error);
 ExitCode Fail(const Error& error, ExitCode code);
 
-// An answer, whole, on stdout; kOutput, and an error is printed, where it cannot be written.
+// Prints a whole answer on stdout. If it cannot be written, prints an error and returns kOutput.
 ExitCode PrintOut(std::string_view text);
 
 }  // namespace ptrace_prof

@@ -9,7 +9,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int32_t kLargestPid = 4'194'304;  // of Linux (PID_MAX_LIMIT)
+constexpr int32_t kLargestPid = 4'194'304;  // the largest of Linux (PID_MAX_LIMIT)
 
 Error Invalid(std::string_view what, std::string_view text, std::string_view allowed) {
   return Error{Code::kInvalidArgument, fmt::format("'{}' is not {}", text, what), fmt::format("write {}", allowed)};

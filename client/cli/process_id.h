@@ -1,4 +1,4 @@
-// Process ids as people write them. Each error names what is allowed. Stateless.
+// Parses process IDs. Each error says what is allowed. Stateless.
 #pragma once
 
 #include <string_view>
@@ -9,6 +9,6 @@
 namespace ptrace_prof {
 
 Result<Pid> ParsePid(std::string_view text);
-Result<Pid> ParseTarget(std::string_view text);  // the same; kInvalidArgument: it is our own
+Result<Pid> ParseTarget(std::string_view text);  // likewise; kInvalidArgument also for our own process
 
 }  // namespace ptrace_prof

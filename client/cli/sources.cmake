@@ -1,4 +1,4 @@
-# The commands as a library, so that unit tests can link them; embedded.cc brings the collector in.
+# The commands as a library, so that unit tests can link them; embedded.cc adds the collector.
 pp_library(client/cli
   SOURCES
     cli/admin/audit_command.cc

@@ -1,5 +1,5 @@
-// The commands of a command, as `captures list` and `daemon status`: each a member function of Owner that takes
-// nothing, and whose error is printed. One is required; --host is for all of them. One thread.
+// The subcommands of a command, like `captures list` and `daemon status`: each is a member function of Owner without
+// arguments, whose error is printed. One is required; --host applies to all of them. One thread.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -25,7 +25,7 @@ class Subcommands {
     return *added;
   }
 
-  // Runs the one that the command line names. The exit status.
+  // Runs the chosen subcommand and returns the exit status.
   int Run(Owner& owner) const {
     for (const auto& [app, action] : actions_) {
       if (app->parsed()) {

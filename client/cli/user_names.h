@@ -11,9 +11,9 @@ namespace ptrace_prof {
 
 class UserNames {
  public:
-  // The number where there is no name.
+  // The number as text if there is no name.
   const std::string& Of(Uid uid);
-  // From a name or a number.
+  // Parses a name or a number.
   static std::optional<Uid> Find(const std::string& user);
 
  private:

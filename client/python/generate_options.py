@@ -1,4 +1,4 @@
-"""The keywords of a capture as types, from the table of options that stands beside the fields of CaptureSpec.
+"""Generates the keywords of a capture as types, from the table of options beside the fields of CaptureSpec.
 
 Called by the build (setup.py), which puts the result into the package as _capture_options.py; it is never committed.
 """
@@ -40,7 +40,7 @@ class CaptureOptions(TypedDict, total=False):
 
 
 def _load(path):
-    """A generated module that is in no package yet; what it registers is then known to descriptors."""
+    """Loads a generated module outside of its package, which registers its extensions for descriptors."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -48,7 +48,7 @@ def _load(path):
 
 
 def keyword_of(name, option):
-    """(the keyword of a field, or None; whether it says the opposite of the field)"""
+    """Returns the keyword of a field, or None, and whether it means the opposite of the field."""
     keyword = option.keyword or name
     if keyword == "-":
         return None, False
@@ -56,7 +56,7 @@ def keyword_of(name, option):
 
 
 def _comments(file):
-    """{path of a descriptor: the comment before it, or behind it on its line}"""
+    """Returns {path of a descriptor: the comment before it, or after it on its line}."""
     return {tuple(place.path): " ".join((place.leading_comments or place.trailing_comments).split())
             for place in file.source_code_info.location}
 
@@ -68,7 +68,7 @@ def _choices(option_name, enum):
 
 
 def _rows(file, extension):
-    """(keyword, type, what the field's comment says) of each field that has one, in the order of the message."""
+    """Yields (keyword, type, kind, option, comment) of each field with a keyword, in the order of the message."""
     comments = _comments(file)
     messages = {f".{file.package}.{message.name}": (index, message) for index, message in
                 enumerate(file.message_type)}
@@ -91,7 +91,10 @@ def _rows(file, extension):
 
 
 def generate(descriptors, option_module):
-    """The text of _capture_options.py, from a FileDescriptorSet with comments and the module of option.proto."""
+    """Returns the text of _capture_options.py.
+
+    descriptors: file of a FileDescriptorSet with comments. option_module: file of the module of option.proto.
+    """
     from google.protobuf import descriptor_pb2
 
     extension = _load(option_module).option

@@ -1,8 +1,8 @@
 """Generates the messages of ptraceprof.v1 and of the trace format, and the synchronous client, during the build.
 
-The .proto files are those of the repository; a source distribution takes them along in proto/. What protoc makes goes
-into ptrace_prof/_proto, flat. client.py comes from aio.py, _capture_options.py from the table of options. None of them
-is ever committed.
+The .proto files are those of the repository; a source distribution contains them in proto/. The output of protoc goes
+into ptrace_prof/_proto, without subfolders. client.py is generated from aio.py, _capture_options.py from the table of
+options. None of the generated files is ever committed.
 """
 import pathlib
 import re
@@ -20,7 +20,7 @@ from generate_options import generate  # noqa: E402
 
 ROOT = HERE / "proto" if (HERE / "proto").is_dir() else HERE.parents[1]
 API = tuple(f"ptraceprof/v1/{name}.proto" for name in ("option", "capture", "capture_service", "node_service"))
-ERRORS = ("google/rpc/status.proto",)  # only to be found: googleapis-common-protos has the module
+ERRORS = ("google/rpc/status.proto",)  # for imports only: googleapis-common-protos has the module
 TRACE = ("daemon/trace/perfetto.proto", "daemon/trace/extension.proto")
 _IMPORT = re.compile(r"^from (?:ptraceprof\.v1|daemon\.trace) import ", re.MULTILINE)
 # (pattern in aio.py, replacement in client.py), also in docstrings.
@@ -34,7 +34,7 @@ SYNCHRONOUS = (
 
 
 def stage(folder):
-    """The sources of protoc. Perfetto's own Python package may be loaded beside ours: ours goes by another name."""
+    """Copies the sources of protoc. Renames our Perfetto package, as Perfetto's own may be loaded beside it."""
     for name in API + ERRORS + TRACE:
         destination = folder / name
         destination.parent.mkdir(parents=True, exist_ok=True)
@@ -59,7 +59,7 @@ def generate_messages(package):
             raise SystemExit("protoc failed (above)")
         for path in sorted(out.rglob("*_pb2*.py*")):
             if path.name.endswith("_grpc.py") and "_service_" not in path.name:
-                continue  # no service in there
+                continue  # it has no service
             text = _IMPORT.sub("from ptrace_prof._proto import ", path.read_text(encoding="utf-8"))
             (package / path.name).write_text(text, encoding="utf-8")
         (package.parent / "_capture_options.py").write_text(

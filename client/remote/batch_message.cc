@@ -11,7 +11,7 @@ namespace {
 namespace v1 = ptraceprof::v1;
 using google::protobuf::util::TimeUtil;
 
-constexpr int kMostParts = 256;  // more than any server of ours makes of one batch
+constexpr int kMostParts = 256;  // our servers never split a batch into more
 constexpr uint32_t kNowhere = UINT32_MAX;
 
 }  // namespace
@@ -62,7 +62,7 @@ void BatchAssembly::AddProcesses(const v1::SampleBatch& message) {
   }
 }
 
-// They come once, with the last message; what was lost on the way here is added to them.
+// Counters come once, with the last message. Adds what was lost on the way here.
 void BatchAssembly::AddCounters(const v1::SampleBatch& message) {
   const v1::SampleCounters& from = message.counters();
   SampleBatch::Counters& to = batch_.counters;
@@ -84,7 +84,7 @@ void BatchAssembly::AddCounters(const v1::SampleBatch& message) {
   to.actual_rate_hz = from.actual_rate_hz();
 }
 
-// What stands on a stack that makes no sense makes none either; it keeps its number.
+// A stack whose parent is invalid is invalid too, but keeps its number.
 void BatchAssembly::AddStacks(const v1::SampleBatch& message) {
   for (const v1::SampledStack& stack : message.stacks()) {
     const std::optional<uint32_t> parent = Stack(stack.parent());

@@ -1,5 +1,5 @@
-// A SampleBatch put together from the messages of StreamSamples that carry it. Bytes of a server are not trusted: what
-// points nowhere is left out and counted as lost, and what has no end is cut. Single-threaded.
+// Assembles a SampleBatch from the messages of StreamSamples that carry it. The server's bytes are not trusted: invalid
+// references are left out and counted as lost, and a batch without an end is cut. Single-threaded.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace ptrace_prof {
 
 class BatchAssembly {
  public:
-  // The batch, if that was its last message.
+  // Returns the batch if that was its last message.
   std::optional<SampleBatch> Add(const ptraceprof::v1::SampleBatch& message);
 
  private:
@@ -33,13 +33,13 @@ class BatchAssembly {
   void AddCounters(const Message& message);
   void AddThread(const ptraceprof::v1::SampledThread& from);
   SampleBatch::Thread& ThreadOf(const ptraceprof::v1::SampledThread& from);
-  // The number in the batch of a stack that has this one in the messages; nothing if it makes no sense.
+  // Maps a stack's number in the messages to its number in the batch; nothing if the stack is invalid.
   std::optional<uint32_t> Stack(uint32_t number) const;
 
   SampleBatch batch_;
   int parts_ = 0;
   std::map<std::string, uint32_t> strings_;
-  std::vector<uint32_t> stacks_;  // by number in the messages, without the empty one
+  std::vector<uint32_t> stacks_;  // by number in the messages, without the empty stack
   std::map<std::pair<Pid, Tid>, size_t> threads_;
 };
 

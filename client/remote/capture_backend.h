@@ -1,5 +1,5 @@
-// How the terminal gets a capture: asks for one, reads its bytes, ends it. Whoever implements this knows how a
-// collector is started (today embedded.cc, in a process of its own); the commands know only this.
+// The interface through which commands start a capture, read its bytes and end it. The implementation decides how a
+// collector is started (in embedded.cc: as a process of its own).
 //
 // One stream is one capture. Single-threaded. The destructors end what is still running, in bounded time.
 #pragma once
@@ -24,17 +24,17 @@ class CaptureClient;
 class CaptureStream {
  public:
   struct Chunk {
-    size_t size = 0;     // 0 and not ended: nothing came within the time, or a signal arrived
+    size_t size = 0;     // 0 and not ended: no bytes came in time, or a signal arrived
     bool ended = false;  // no more bytes will come
   };
 
   virtual ~CaptureStream() = default;
   virtual Result<Chunk> Read(std::span<std::byte> buffer, Nanos timeout) = 0;
-  // What is to be said of the capture by whoever carries it out, new since the last time; it may be in the trace, too.
+  // Messages about the capture that are new since the last call; the trace may have them too.
   virtual std::vector<std::string> TakeNotices() { return {}; }
-  virtual void Stop() = 0;  // end the capture well: the rest of the trace follows
+  virtual void Stop() = 0;  // ends the capture cleanly: the rest of the trace follows
   virtual void Kill() = 0;
-  // After the end of the bytes: kInternal when the collector did not end well (crashed, was killed).
+  // Call after the end of the bytes. kInternal if the collector did not end cleanly (crashed, was killed).
   virtual Result<void> Finish() = 0;
 
   // For a capture that launched a command.
@@ -49,21 +49,21 @@ class SampleSource;
 class CaptureBackend {
  public:
   virtual ~CaptureBackend() = default;
-  // With a command, `request.pid` does not matter: the command becomes the target.
+  // With a command, `request.pid` is ignored: the command becomes the target.
   virtual Result<std::unique_ptr<CaptureStream>> Start(const CaptureTask& request,
                                                        const std::vector<std::string>& command) = 0;
-  // While a recording's beginning is waited for, `has_enough` is asked now and then: kCancelled where it says so.
+  // While a recording starts, `has_enough` is called now and then. If it returns true: kCancelled.
   virtual void GiveUpWhen(const std::function<bool()>& /*has_enough*/) {}
-  // Samples to look at while they are taken, a batch for each `interval`; nothing is kept.
+  // Live samples, one batch per `interval`; nothing is stored.
   virtual Result<std::unique_ptr<SampleSource>> StartSamples(const CaptureTask& request, Nanos interval) = 0;
-  // Whether process ids mean processes of this machine. Known once something was started.
+  // Whether process IDs are those of this machine. Known once something was started.
   virtual bool is_of_this_machine() const { return true; }
-  // The captures that live longer than we do, valid as long as this object. kUnavailable: nobody is there to keep them.
+  // The captures that outlive this process; valid as long as this object. kUnavailable: no daemon keeps captures.
   virtual Result<CaptureClient*> Captures() {
     return Because(Reason::kNoDaemon, "only a daemon keeps captures, and none is asked here",
                    "start ptrace-profd, or say with --host ADDRESS where one answers");
   }
-  // The daemon itself.
+  // The daemon's description of itself.
   virtual Result<RemoteDaemon> Daemon() {
     return Because(Reason::kNoDaemon, "no daemon is asked here",
                    "start ptrace-profd, or say with --host ADDRESS where one answers");

@@ -53,7 +53,7 @@ RemoteCapture CaptureOf(const v1::Capture& message) {
   return capture;
 }
 
-// Not to be guessed, and never the same twice.
+// Unguessable and unique.
 std::string NewRequestId() {
   uint64_t random[2] = {};
   if (::getrandom(random, sizeof random, 0) != sizeof random) {
@@ -78,7 +78,7 @@ Error IsAnother(const std::string& name) {
       "record again; a daemon's captures and their traces go when it ends"};
 }
 
-// A call that is answered once, within kPatience.
+// A call with a single response, within kPatience.
 template <typename Response, typename Call>
 grpc::Status AskOnce(const Call& call, Response* response) {
   grpc::ClientContext context;
@@ -93,7 +93,7 @@ Result<Response> Ask(const Call& call) {
   return status.ok() ? Result<Response>(std::move(response)) : FromStatus(status);
 }
 
-// Again and again while the connection breaks: only for a call that may be made twice.
+// Retries while the connection breaks. Only for calls that may be made twice.
 template <typename Response, typename Call>
 Result<Response> AskPatiently(const Call& call) {
   for (Retries retries;;) {
@@ -121,7 +121,7 @@ class RpcCaptureClient : public CaptureClient {
     message.mutable_spec()->set_keep(true);
     message.set_request_id(NewRequestId());
     const auto create = [&](auto* context, auto* response) { return stub_->CreateCapture(context, message, response); };
-    if (!request.spec().sample().wait_for_python()) {  // a target that is none would else be found out when we are gone
+    if (!request.spec().sample().wait_for_python()) {  // find an unsuitable target now, not after our end
       message.set_validate_only(true);
       PP_ASSIGN_OR_RETURN(const auto could, AskPatiently<v1::Capture>(create));
       (void)could;

@@ -1,7 +1,7 @@
-// The captures of a daemon: making, finding, following, ending, forgetting and reading them.
+// Creates, finds, follows, ends, deletes and reads the captures of a daemon.
 //
-// Single-threaded. Every call but Watch and the stream of Fetch ends within seconds, whatever the daemon does. The
-// stream must not outlive the client. Create and Watch get over a broken connection by themselves (retries.h).
+// Single-threaded. Every call except Watch and the stream of Fetch ends within seconds. The stream must not outlive the
+// client. Create and Watch recover from a broken connection by themselves (retries.h).
 #pragma once
 
 #include <functional>
@@ -19,8 +19,8 @@ class Channel;
 namespace ptrace_prof {
 
 enum class FetchMode : uint8_t {
-  kUntilNow,  // ends where the trace ends now
-  kFollow,    // goes on until the capture has ended
+  kUntilNow,  // ends at the current end of the trace
+  kFollow,    // continues until the capture has ended
 };
 
 enum class DeleteMode : uint8_t {
@@ -32,21 +32,21 @@ class CaptureClient {
  public:
   virtual ~CaptureClient() = default;
 
-  // Starts one that goes on without us, and is kept until it is deleted; an error where the target cannot be recorded.
-  // One and not two, however often the connection breaks meanwhile: every try carries the same request ID.
+  // Starts a capture that continues without this process and is kept until it is deleted. An error if the target cannot
+  // be recorded. Creates one capture, however often the connection breaks: every try carries the same request ID.
   virtual Result<RemoteCapture> Create(const CaptureTask& request) = 0;
   // Newest first.
   virtual Result<std::vector<RemoteCapture>> List() = 0;
   virtual Result<RemoteCapture> Get(const std::string& name) = 0;
-  // Shows every event until the last one, or until `show` says that it is enough (false). Each time the connection is
-  // lost, or cannot be made again, `lost` is told why and how long we wait. kUnavailable: nobody came back; kNotFound:
-  // another daemon did.
+  // Passes every event to `show` until the last one, or until `show` returns false. Each time the connection is lost or
+  // cannot be restored, `lost` gets the cause and the pause before the next try. kUnavailable: no daemon came back;
+  // kNotFound: a different daemon did.
   using Show = std::function<bool(const RemoteCapture&)>;
   using Lost = std::function<void(const std::string& why, Nanos pause)>;
   virtual Result<void> Watch(const std::string& name, const Show& show, const Lost& lost) = 0;
   virtual Result<RemoteCapture> Cancel(const std::string& name) = 0;
   virtual Result<void> Delete(const std::string& name, DeleteMode mode) = 0;
-  // Its trace. Stopping the stream does not end the capture.
+  // The trace of the capture. Stopping the stream does not end the capture.
   virtual std::unique_ptr<CaptureStream> Fetch(const std::string& name, FetchMode mode) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Asks a daemon how it is doing. Stateless; ends within seconds.
+// Requests a daemon's status. Stateless; ends within seconds.
 #pragma once
 
 #include "attach/base/result.h"

@@ -1,5 +1,5 @@
-// Listings and diagnoses out of gRPC answers, as the trace that a collector would have written: the commands read
-// that, whoever answers.
+// Turns gRPC listings and diagnoses into the trace that a collector would have written, so that commands have one input
+// format for both.
 #pragma once
 
 #include <string>

@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds kLookEvery(100);
 RecordStream::RecordStream(v1::CaptureService::Stub& stub, v1::RecordRequest request)
     : stub_(stub), request_(std::move(request)) {
   stub_.async()->Record(&context_, &request_, this);
-  AddHold();  // reads are started from outside of the reactor
+  AddHold();  // because reads are started outside of the reactor
   {
     const std::lock_guard lock(mutex_);
     StartReadLocked();
@@ -32,7 +32,7 @@ RecordStream::~RecordStream() {
   context_.TryCancel();
   std::unique_lock lock(mutex_);
   if (!is_reading_ && !is_over_) {
-    StartReadLocked();  // it fails, and that ends the call
+    StartReadLocked();  // the read fails, which ends the call
   }
   changed_.wait(lock, [&] { return is_done_; });
 }
@@ -144,7 +144,7 @@ void RecordStream::Kill() {
   context_.TryCancel();
 }
 
-// What the target or the caller did wrong is in the trace and is said from there; here it is whether the way was sound.
+// Only reports whether the transport was sound. The trace itself holds the errors of the target or the caller.
 Result<void> RecordStream::Finish() {
   const std::lock_guard lock(mutex_);
   if (damage_.has_value()) {

@@ -1,7 +1,7 @@
 // One call of Record as a CaptureStream.
 //
-// At most one chunk waits for its reader: a slow reader makes the server wait, not us grow. Chunks are checked against
-// their CRC and their place. The destructor cancels the call and waits for its end.
+// At most one chunk is buffered, so a slow reader makes the server wait. Chunks are checked against their CRC and their
+// offset. The destructor cancels the call and waits for its end.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -22,8 +22,8 @@ class RecordStream : public CaptureStream, private grpc::ClientReadReactor<ptrac
   RecordStream(ptraceprof::v1::CaptureService::Stub& stub, ptraceprof::v1::RecordRequest request);
   ~RecordStream() override;
 
-  // Waits until the service says that the capture exists, or why not; kCancelled: `has_enough`, which is asked
-  // meanwhile.
+  // Waits until the service reports that the capture exists, or its error. kCancelled: `has_enough`, which is called
+  // meanwhile, returned true.
   Result<void> AwaitStart(const std::function<bool()>& has_enough);
 
   Result<Chunk> Read(std::span<std::byte> buffer, Nanos timeout) override;
@@ -48,13 +48,13 @@ class RecordStream : public CaptureStream, private grpc::ClientReadReactor<ptrac
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::string name_;                  // of the capture; empty until the service has said it
-  std::vector<std::string> notices_;  // that nobody has taken
+  std::string name_;                  // of the capture; empty until the service has sent it
+  std::vector<std::string> notices_;  // not taken yet
   std::string data_;
-  size_t taken_ = 0;  // of data_
+  size_t taken_ = 0;  // bytes of data_
   uint64_t offset_ = 0;
   bool is_reading_ = false;
-  bool is_over_ = false;  // no read may begin any more
+  bool is_over_ = false;  // no further read may begin
   bool is_done_ = false;
   bool is_killed_ = false;
   std::optional<Error> damage_;

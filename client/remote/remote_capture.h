@@ -1,4 +1,4 @@
-// A capture as its daemon describes it. Pure data; times are of the daemon's clock, since 1970.
+// A capture as its daemon describes it. Pure data; times are from the daemon's clock, since 1970.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct RemoteCapture {
   Pid pid;
   Uid owner;
   bool keep = false;
-  Nanos duration;  // asked for; 0: no end
+  Nanos duration;  // requested; 0: no limit
   Nanos created;
   Nanos started;  // 0: not yet
   Nanos ended;    // 0: not yet
@@ -32,11 +32,11 @@ struct RemoteCapture {
   uint64_t lost = 0;
   uint64_t processes = 0;
   uint64_t threads = 0;
-  std::optional<v1::Mode> mode;  // how it is carried out; nothing: not settled yet
+  std::optional<v1::Mode> mode;  // the mode in use; nothing: not chosen yet
   std::string sampled_because;   // see CaptureTask
   std::string end_message;       // how it ended, for people
   std::vector<std::string> notices;
-  std::optional<Error> error;  // of one that failed
+  std::optional<Error> error;  // of a failed capture
 
   std::string id() const { return name.substr(name.rfind('/') + 1); }
   bool has_ended() const { return state >= RemoteState::kSucceeded; }

@@ -1,5 +1,5 @@
-// When to try again what failed because the way to the server broke, and when to give up: after 0.2 s, then after twice
-// as long each time, five times in a row. One object per row of tries; single-threaded.
+// Decides when to retry after the connection to the server broke, and when to give up: after 0.2 s, then twice as long
+// each time, five times in a row. One object per series of tries; single-threaded.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace ptrace_prof {
 
 class Retries {
  public:
-  // The pause before the next try; nothing: it is time to give up.
+  // The pause before the next try; nothing: give up.
   std::optional<Nanos> Next() {
     return failures_ == kMost ? std::nullopt : std::optional(Nanos(kFirst.value << failures_++));
   }
@@ -27,9 +27,9 @@ class Retries {
   int failures_ = 0;
 };
 
-// The connection broke, or nobody answers: said by gRPC, not by a service of ours.
+// Whether gRPC itself reports a broken connection or a server that does not answer, and not one of our services.
 bool IsOfTheWay(const grpc::Status& status);
-// What the system said about it, without what gRPC says around it.
+// The system's own words in gRPC's message.
 std::string ReasonOfTheWay(const grpc::Status& status);
 
 }  // namespace ptrace_prof

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::chrono::seconds kDumpPatience(30);
 
-// A trace that came whole.
+// A trace that arrived as a whole.
 class WholeTrace : public CaptureStream {
  public:
   explicit WholeTrace(std::string trace) : trace_(std::move(trace)) {}

@@ -1,8 +1,7 @@
-// Captures over a gRPC channel: to a daemon, or to the service inside this very process.
+// Captures over a gRPC channel, to a daemon or to the service inside this process.
 //
-// Start() returns when the capture exists, or with the error that the service gave. Not for commands: whoever can
-// launch one wraps this (client/cli/embedded.cc). The channel is used from gRPC's threads; the streams are for one
-// thread.
+// Start() returns when the capture exists, or with the service's error. It cannot launch commands;
+// client/cli/embedded.cc wraps it for that. gRPC's threads use the channel; each stream is for one thread.
 #pragma once
 
 #include <memory>

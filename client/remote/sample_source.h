@@ -1,5 +1,5 @@
-// Where live samples come from: batch after batch until the capture ends. Whoever implements this knows how samples are
-// had (a stream of the service); what shows them knows only this.
+// The interface for live samples: batch after batch until the capture ends. The implementation gets them from a stream
+// of the service.
 //
 // One source is one capture. Single-threaded. The destructor ends what is still running, in bounded time.
 #pragma once
@@ -17,14 +17,13 @@ class SampleSource {
  public:
   virtual ~SampleSource() = default;
 
-  // The next batch: one for each interval even when nothing was sampled; without a process before the target was
-  // opened. Nothing when none came within `timeout` or a signal arrived, and for good once ended(). An error is the
-  // last word.
+  // The next batch: one per interval even if nothing was sampled; without a process until the target is open. Nothing
+  // if no batch came within `timeout` or a signal arrived, and always once ended(). Nothing follows an error.
   virtual Result<std::optional<SampleBatch>> Next(Nanos timeout) = 0;
   virtual bool ended() const = 0;
-  // Ends the capture; what was sampled until then may still come.
+  // Ends the capture; earlier samples may still arrive.
   virtual void Stop() = 0;
-  // Why the capture ended, as the collector said it; nothing before, and when it was cut off.
+  // Why the capture ended, as the collector reported it. Nothing before the end, and if the stream broke.
   virtual const std::optional<EndInfo>& end() const = 0;
 };
 

@@ -9,7 +9,7 @@ namespace ptrace_prof {
 SamplesStream::SamplesStream(ptraceprof::v1::CaptureService::Stub& stub, ptraceprof::v1::StreamSamplesRequest request)
     : request_(std::move(request)) {
   stub.async()->StreamSamples(&context_, &request_, this);
-  AddHold();  // reads are started from outside of the reactor
+  AddHold();  // because reads are started outside of the reactor
   {
     const std::lock_guard lock(mutex_);
     StartReadLocked();
@@ -21,7 +21,7 @@ SamplesStream::~SamplesStream() {
   context_.TryCancel();
   std::unique_lock lock(mutex_);
   if (!is_reading_ && !is_over_) {
-    StartReadLocked();  // it fails, and that ends the call
+    StartReadLocked();  // the read fails, which ends the call
   }
   changed_.wait(lock, [&] { return is_done_; });
 }
@@ -70,7 +70,7 @@ Result<std::optional<SampleBatch>> SamplesStream::Next(Nanos timeout) {
     }
   }
   has_ended_ = is_done_;
-  // How the target ended was said by the last batch already.
+  // The last batch already says how the target ended.
   return is_done_ && failure_.has_value() && !end_.has_value() ? Result<std::optional<SampleBatch>>(*failure_)
                                                                : Result<std::optional<SampleBatch>>(std::nullopt);
 }

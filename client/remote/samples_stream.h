@@ -1,7 +1,7 @@
 // One call of StreamSamples as a SampleSource.
 //
-// At most one batch waits for its reader: if that is slow, the server counts more together. The destructor cancels the
-// call and waits for its end.
+// At most one batch is buffered: for a slow reader the server merges intervals. The destructor cancels the call and
+// waits for its end.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -30,7 +30,7 @@ class SamplesStream : public SampleSource, private grpc::ClientReadReactor<ptrac
   void OnReadDone(bool ok) override;
   void OnDone(const grpc::Status& status) override;
   void StartReadLocked();
-  std::optional<SampleBatch> TakeLocked();  // nothing: the rest of it is to come
+  std::optional<SampleBatch> TakeLocked();  // nothing: the rest of the batch is still to come
 
   const ptraceprof::v1::StreamSamplesRequest request_;
   grpc::ClientContext context_;
@@ -40,12 +40,12 @@ class SamplesStream : public SampleSource, private grpc::ClientReadReactor<ptrac
   std::condition_variable changed_;
   bool is_reading_ = false;
   bool has_message_ = false;
-  bool is_over_ = false;  // no read may begin any more
+  bool is_over_ = false;  // no further read may begin
   bool is_done_ = false;
   bool is_stopped_ = false;
   std::optional<Error> failure_;
 
-  // Of the reader's thread.
+  // Only on the reader's thread.
   BatchAssembly assembly_;
   bool has_ended_ = false;
   std::optional<EndInfo> end_;

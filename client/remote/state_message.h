@@ -1,4 +1,4 @@
-// The states of a capture: between messages and what the terminal shows. Pure functions.
+// Converts the states of a capture from messages. Pure functions.
 #pragma once
 
 #include "client/remote/remote_capture.h"
@@ -6,7 +6,7 @@
 
 namespace ptrace_prof {
 
-// kPending for one that is not known here.
+// kPending for an unknown state.
 RemoteState StateOf(ptraceprof::v1::State message);
 
 }  // namespace ptrace_prof

@@ -18,7 +18,7 @@ namespace v1 = ptraceprof::v1;
 
 constexpr uint32_t kChunkBytes = 1 << 20;
 
-// The way failed, not what was asked for.
+// The transport failed, not the request.
 bool IsWorthAnotherTry(Code code) { return code == Code::kUnavailable || code == Code::kDataLoss; }
 
 }  // namespace

@@ -1,8 +1,8 @@
-// The trace of a capture of a daemon, as a CaptureStream.
+// The trace of a daemon's capture, as a CaptureStream.
 //
-// A thread of its own reads ReadTrace, one chunk ahead at most. Chunks are checked against their CRC and their place;
-// after a broken connection or a damaged chunk it goes on from the end of the last good one, a few times in a row.
-// Stop() and Kill() end the reading, not the capture. The destructor waits for the thread, which a cancelled call ends.
+// A thread of its own calls ReadTrace, at most one chunk ahead. Chunks are checked against their CRC and their offset.
+// After a broken connection or a damaged chunk it resumes after the last good chunk, a few times in a row. Stop() and
+// Kill() end the reading, not the capture. The destructor cancels the call and waits for the thread.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -26,7 +26,7 @@ class TraceFetch : public CaptureStream {
   Result<Chunk> Read(std::span<std::byte> buffer, Nanos timeout) override;
   void Stop() override;
   void Kill() override { Stop(); }
-  // Why the trace is not whole, where it is not.
+  // An error if the trace is incomplete.
   Result<void> Finish() override;
   Pid command() const override { return {}; }
   void SignalCommand(int) override {}
@@ -36,24 +36,24 @@ class TraceFetch : public CaptureStream {
   void Run();
   Result<void> ReadOnce();
   Result<void> Check(const ptraceprof::v1::TraceChunk& chunk) const;
-  bool Deliver(std::string data);  // false: nobody wants more
-  bool Pause(Nanos time);          // the same
+  bool Deliver(std::string data);  // false: reading was stopped
+  bool Pause(Nanos time);          // likewise
 
   ptraceprof::v1::CaptureService::Stub& stub_;
   const std::string name_;
   const FetchMode mode_;
-  uint64_t offset_ = 0;  // of the thread alone
+  uint64_t offset_ = 0;  // only on the thread
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::unique_ptr<grpc::ClientContext> context_;  // of the call that goes on
+  std::unique_ptr<grpc::ClientContext> context_;  // of the current call
   std::string data_;
-  size_t taken_ = 0;  // of data_
+  size_t taken_ = 0;  // bytes of data_
   bool is_stopped_ = false;
   bool is_done_ = false;
   std::optional<Error> error_;
 
-  std::thread thread_;  // none where there was no thread to be had: error_ says so
+  std::thread thread_;  // not running if it could not be started; error_ has the cause
 };
 
 }  // namespace ptrace_prof

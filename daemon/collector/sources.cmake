@@ -1,4 +1,4 @@
-# What confines a collector before it looks at a target, and what it hears and writes with.
+# Confines a collector before it opens a target, and connects it to its server.
 pp_library(daemon/collector/sandbox
   SOURCES collector/sandbox/child_policy.cc collector/sandbox/command_launch.cc collector/sandbox/confinement.cc collector/sandbox/owner_child.cc collector/sandbox/pipe_sink.cc collector/sandbox/rights.cc collector/sandbox/stop_line.cc collector/sandbox/system_call_filter.cc
   DEPS pp_daemon_launcher pp_daemon_server_policy pp_daemon_trace pp_attach_base)
@@ -24,7 +24,7 @@ pp_library(daemon/collector
           collector/calls/target_objects.cc collector/calls/thread_at_arming.cc collector/target/thread_roster.cc collector/target/thread_state_watch.cc collector/calls/tick_clock.cc collector/target/watched_threads.cc
   DEPS pp_daemon_collector_inspect pp_daemon_collector_nvml pp_daemon_trace pp_symbolizer_cpython pp_attach_inject pp_attach_stub_image pp_attach_ptrace pp_attach_proc
        pp_attach_base)
-# The composition root of the collector, and with it everything that may touch a target.
+# The composition root of the collector, with everything that may access a target.
 pp_library(daemon/collector/main
   SOURCES collector/collector_main.cc
   DEPS pp_daemon_collector pp_daemon_collector_sandbox pp_daemon_collector_inspect pp_daemon_server_captures

@@ -1,4 +1,4 @@
-# The parts of the HTML page, as C++: see viewer_assets.h.
+# The parts of the HTML page, as C++ sources: see viewer_assets.h.
 function(pp_viewer_asset symbol)
   set(out ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.cc)
   list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/export/viewer/ OUTPUT_VARIABLE files)

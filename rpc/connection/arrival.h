@@ -1,4 +1,4 @@
-// Somebody who has connected, and whoever accepts connections in the listener's place. Pure data, and an interface.
+// A new connection (Arrival), and the interface of a component that accepts connections for the listener (Doorkeeper).
 #pragma once
 
 #include <functional>
@@ -11,20 +11,20 @@
 namespace ptrace_prof {
 
 struct Arrival {
-  UniqueFd connection;   // not open: no descriptor was free for it
-  PeerIdentity peer;     // as far as it is known
-  Result<void> verdict;  // kUnauthenticated: it cannot be said who that is
+  UniqueFd connection;   // not open: no free descriptor was left for it
+  PeerIdentity peer;     // as far as known
+  Result<void> verdict;  // kUnauthenticated: the peer cannot be identified
 };
 
-// Used on the listener's thread alone.
+// Used only on the listener's thread.
 class Doorkeeper {
  public:
   virtual ~Doorkeeper() = default;
-  virtual int fd() const = 0;  // readable where Take has something to say; the doorkeeper owns it
-  // Nothing: nobody waits now, or has_left. Never blocks.
+  virtual int fd() const = 0;  // readable when Take may return something; the doorkeeper owns it
+  // Returns nothing if no connection waits now, or after has_left. Never blocks.
   virtual std::optional<Arrival> Take() = 0;
-  virtual bool has_left() const = 0;  // nobody comes this way any more
-  virtual void StopLettingIn() = 0;   // who is in stays; who knocks from now on waits
+  virtual bool has_left() const = 0;  // no more connections will come from the doorkeeper
+  virtual void StopLettingIn() = 0;   // connections that are in stay; new ones wait
 };
 
 }  // namespace ptrace_prof

@@ -1,4 +1,4 @@
-// What a call says of itself beside its message, and which it is. Whoever is believed in it decides elsewhere. Pure
+// The claims in a call's metadata, and the method that is called. Other code decides which claims to believe. Pure
 // data.
 #pragma once
 
@@ -6,13 +6,13 @@
 
 namespace ptrace_prof {
 
-// Of the metadata: as whom somebody wants to be served who may speak for several.
+// The metadata key of the user that a caller wants to be served as, if it may act for several.
 inline constexpr char kUserMetadata[] = "ptrace-prof-user";
 
 struct CallClaims {
-  std::string user = {};           // empty: not said
-  std::string authorization = {};  // empty: not said, or more than once, which says nothing
-  std::string method = {};         // that is called: "/ptraceprof.v1.NodeService/GetNode"
+  std::string user = {};           // empty: not sent
+  std::string authorization = {};  // empty: not sent, or sent more than once, which counts as not sent
+  std::string method = {};         // the called method: "/ptraceprof.v1.NodeService/GetNode"
 };
 
 }  // namespace ptrace_prof

@@ -1,7 +1,7 @@
-// Stands before every call of a connection's server: counts those that a service knows of, and ends those whose
-// metadata is larger than it may be, which gRPC refuses by itself only where the client has confirmed that limit.
+// An interceptor before every call of a connection's server. It counts the calls that a service has received, and ends
+// those whose metadata is too large. gRPC refuses large metadata only once the client has confirmed the limit.
 //
-// One for a connection; the counter is shared with whoever watches it. Thread-safe.
+// One guard per connection; the counter is shared with the code that reads it. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ class ServerBuilder;
 namespace ptrace_prof {
 
 struct KnownCalls {
-  std::atomic<uint64_t> count = 0;  // whose request has come, and that have not ended
+  std::atomic<uint64_t> count = 0;  // calls whose request has arrived and that have not ended
 };
 
 void InstallCallGuard(grpc::ServerBuilder& builder, std::shared_ptr<KnownCalls> known);

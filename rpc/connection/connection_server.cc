@@ -17,10 +17,10 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kMinPingIntervalMs = 10'000;  // a client's pings, more of which are taken for an attack
-constexpr int kRemoteKeepaliveMs = 60'000;  // a peer that neither reads nor answers is taken for gone
+constexpr int kMinPingIntervalMs = 10'000;  // for a client's pings; more frequent ones count as an attack
+constexpr int kRemoteKeepaliveMs = 60'000;  // a peer that neither reads nor answers counts as gone
 constexpr int kRemoteKeepaliveTimeoutMs = 30'000;
-constexpr Nanos kIdle = Nanos::FromSeconds(300);  // also a client that never says anything; a good one connects again
+constexpr Nanos kIdle = Nanos::FromSeconds(300);  // also for a client that sends nothing; a good client reconnects
 constexpr Nanos kRefusedIdle = Nanos::FromSeconds(5);
 
 }  // namespace
@@ -55,7 +55,7 @@ Result<std::unique_ptr<ConnectionServer>> ConnectionServer::StartRefusing(Unique
 
 Result<void> ConnectionServer::Serve(grpc::ServerBuilder& builder, UniqueFd connection, Nanos idle) {
   static std::once_flag once;
-  std::call_once(once, [] { grpc::EnableDefaultHealthCheckService(true); });  // of all servers made from now on
+  std::call_once(once, [] { grpc::EnableDefaultHealthCheckService(true); });  // for all servers created from now on
   InstallCallGuard(builder, known_);
   builder.SetResourceQuota(*share_.memory);
   builder.SetMaxReceiveMessageSize(kMaxRequest);

@@ -1,7 +1,7 @@
-// A gRPC server for one accepted connection, and therefore for one identity, which it cannot mistake.
+// A gRPC server for one accepted connection, and so for exactly one peer identity.
 //
-// It has no listening port and no thread of its own. Owns the connection and the services. Shut down and destroyed from
-// one thread, which is none of gRPC's.
+// The server has no listening port and no thread of its own. It owns the connection and the services. One thread, which
+// must not be a gRPC thread, shuts it down and destroys it.
 #pragma once
 
 #include <memory>
@@ -23,29 +23,29 @@ namespace ptrace_prof {
 
 class RefusingService;
 
-// What one connection may take of what its user may.
+// One connection's share of what its user may use.
 struct ConnectionShare {
-  std::shared_ptr<grpc::ResourceQuota> memory;  // with all that share it
-  int calls = 128;                              // at once
+  std::shared_ptr<grpc::ResourceQuota> memory;  // shared with the other connections of the user
+  int calls = 128;                              // at the same time
 };
 
 class ConnectionServer {
  public:
   static Result<std::unique_ptr<ConnectionServer>> Start(UniqueFd connection, ConnectionShare share,
                                                          std::unique_ptr<ConnectionServices> services);
-  // One that answers every call with `why`.
+  // A server that answers every call with `why`.
   static Result<std::unique_ptr<ConnectionServer>> StartRefusing(UniqueFd connection, ConnectionShare share,
                                                                  const Error& why);
   ~ConnectionServer();
 
   struct Calls {
     uint64_t open = 0;
-    uint64_t silent = 0;  // of these, whose request has not come
-    uint64_t most = 0;    // that the client was told
+    uint64_t silent = 0;  // open calls whose request has not arrived
+    uint64_t most = 0;    // the limit that was sent to the client
   };
   Calls CountCalls() const;
   uint64_t known_calls() const { return known_->count; }
-  // No new calls; those that go on may until `patience` is over, then they are cancelled. Waits for all of them.
+  // Accepts no new calls. Open calls may go on for `patience`, then they are cancelled. Waits until all have ended.
   void Shutdown(Nanos patience);
 
  private:

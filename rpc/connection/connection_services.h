@@ -1,4 +1,4 @@
-// What a server offers to one peer: the hook between the listener, which knows identities, and whoever makes services.
+// The services that a server offers to one peer. The listener knows the identity and calls a factory for the services.
 #pragma once
 
 #include <functional>
@@ -13,12 +13,12 @@ class Service;
 
 namespace ptrace_prof {
 
-// Lives as long as the connection. Callback services only: nothing here may block a thread of gRPC's.
+// Lives as long as the connection. Callback services only: nothing here may block a gRPC thread.
 class ConnectionServices {
  public:
   virtual ~ConnectionServices() = default;
   virtual std::vector<grpc::Service*> services() = 0;
-  virtual bool is_remote() const { return false; }  // of somebody on another machine, perhaps
+  virtual bool is_remote() const { return false; }  // the peer may be on another machine
 };
 
 // Called on the listener's thread.

@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli), as in iSCSI and in TraceChunk.crc32c: of "123456789" it is 0xe3069283.
+// CRC-32C (Castagnoli), as in iSCSI and in TraceChunk.crc32c. The CRC of "123456789" is 0xe3069283.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ void HoldLibrary() {
   static std::once_flag once;
   std::call_once(once, [] {
     ::grpc_init();
-    // Never freed: with its last server the library's threads go, also at exit.
+    // Never freed: the library's threads end with its last server, also at exit.
     grpc::ServerBuilder builder;
     builder.RegisterCallbackGenericService(new RefusingService(Error{}));
     static const grpc::Server* const held = builder.BuildAndStart().release();

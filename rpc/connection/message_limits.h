@@ -1,5 +1,5 @@
-// How large a message may be. A request of ours is tiny; a response may hold one large packet, or a dump of many
-// threads. What clients take is more than what we send, as servers of other versions may send more.
+// The largest messages. Our requests are tiny; a response may hold one large packet, or a dump of many threads. Clients
+// accept more than our servers send, as servers of other versions may send more.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Who is at the other end of a connection: as the kernel says of a local one, as its certificate and the policy say of
-// one over TCP. Pure data.
+// The identity of a connection's peer: for a local peer from the kernel, for one over TCP from its certificate and the
+// policy. Pure data.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ struct PeerIdentity {
   uint32_t uid = 0;
   uint32_t gid = 0;
   std::vector<uint32_t> groups;
-  Pid pid;                   // of the process that connected, for the log; 0: on another machine
-  std::string command = {};  // of that process, as it called itself when it connected; empty: not known
-  uint64_t number = 0;       // by which the doorkeeper knows it; 0: it does not
-  std::shared_ptr<const PeerCertificate> certificate = nullptr;  // that was shown; null: who is local shows none
-  std::optional<uint32_t> munge_uid = std::nullopt;              // whom munged vouched for, where that was asked
+  Pid pid;                   // of the process that connected, for the log; 0: it is on another machine
+  std::string command = {};  // the name of that process (comm) when it connected; empty: not known
+  uint64_t number = 0;       // the doorkeeper's number for it; 0: none
+  std::shared_ptr<const PeerCertificate> certificate = nullptr;  // the peer's certificate; null: a local peer has none
+  std::optional<uint32_t> munge_uid = std::nullopt;              // the user that munged named, if it was asked
 
-  // Root who may read every process, and to whom captures of everybody are shown: not every root of a container.
+  // Root that may read every process and sees the captures of all users. Root inside a container may not be this.
   bool is_administrator = false;
 };
 

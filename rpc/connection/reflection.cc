@@ -21,7 +21,7 @@ using grpc::reflection::v1alpha::ServerReflection;
 using Request = grpc::reflection::v1alpha::ServerReflectionRequest;
 using Response = grpc::reflection::v1alpha::ServerReflectionResponse;
 
-// A file after all that it imports, each once.
+// Adds the file's imports, then the file, each once.
 void AddFile(const FileDescriptor& file, std::set<const FileDescriptor*>& added, Response& response) {
   if (!added.insert(&file).second) {
     return;
@@ -66,7 +66,7 @@ void Answer(const Request& request, const std::vector<std::string>& services, Re
   SayError(grpc::StatusCode::UNIMPLEMENTED, "this server answers for files, symbols and services only", response);
 }
 
-// Question and answer in turn, until the client has no more.
+// Alternates between reading a request and answering it, until the client has no more.
 class Conversation : public grpc::ServerBidiReactor<Request, Response> {
  public:
   explicit Conversation(const std::vector<std::string>& services) : services_(services) { StartRead(&request_); }
@@ -106,7 +106,7 @@ class Reflection : public ServerReflection::CallbackService {
   std::vector<std::string> services_;
 };
 
-// Adds the service, and learns the names of all others when they are complete.
+// Adds the service, and collects the names of all services once they are complete.
 class Plugin : public grpc::ServerBuilderPlugin {
  public:
   std::string name() override { return "ptrace_prof_reflection"; }

@@ -1,5 +1,5 @@
-// Server reflection without a thread: gRPC's own is built on its blocking interface and costs each server one, which is
-// too much where every connection is a server.
+// Server reflection without a thread. gRPC's own uses its blocking interface and costs one thread per server, which is
+// too much when every connection is a server.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@ class ServerBuilderOption;
 
 namespace ptrace_prof {
 
-// For ServerBuilder::SetOption: the server then describes all of its services, this one included.
+// For ServerBuilder::SetOption: the server then describes all its services, including this one.
 std::unique_ptr<grpc::ServerBuilderOption> ReflectionOption();
 
 }  // namespace ptrace_prof

@@ -1,4 +1,4 @@
-// A service that answers every call with the same error: for peers that may connect, but not call anything.
+// A service that answers every call with the same error, for peers that may connect but not call anything.
 //
 // Thread-safe. Lives as long as its server.
 #pragma once

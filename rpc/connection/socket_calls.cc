@@ -20,7 +20,7 @@ bool Parse(char* text, rapidjson::Document& document) {
   return text != nullptr && !document.Parse(text).HasParseError() && document.IsObject();
 }
 
-// False where there is no socket of that number.
+// Returns false if no socket has that number.
 bool Read(SocketId id, rapidjson::Document& document) {
   return Parse(::grpc_channelz_get_socket(static_cast<intptr_t>(id.value)), document) && document.HasMember("socket") &&
          document["socket"].IsObject();
@@ -46,7 +46,7 @@ uint64_t Number(const rapidjson::Value* object, const char* key) {
 
 }  // namespace
 
-// Whatever gRPC makes has the next number: a server, and then its connection.
+// gRPC numbers its objects in order: a server has the next number, then its connection.
 SocketId FindSocket(int fd) {
   static int64_t newest_server = 0;
   rapidjson::Document servers;

@@ -9,7 +9,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kRetrySeconds = 1;  // dumps and listings of others end soon
+constexpr int kRetrySeconds = 1;  // other clients' dumps and listings end soon
 
 bool FindInfo(const google::rpc::Status& status, google::rpc::ErrorInfo* info) {
   for (const auto& detail : status.details()) {

@@ -1,8 +1,7 @@
-// The memory that gRPC may take for the calls of one user, over all connections of that user together.
+// The memory that gRPC may use for the calls of one user, over all connections of that user together.
 //
-// Who begins calls and never says what they are about, or messages and never ends them, holds memory for as long as the
-// connection lasts; near the limit gRPC gives such calls up, of that user only. Not thread-safe; a quota lives as long
-// as a connection holds it.
+// A client that begins calls or messages and never finishes them holds memory as long as its connection lasts. Near the
+// limit gRPC ends such calls, of that user only. Not thread-safe. A quota lives as long as a connection holds it.
 #pragma once
 
 #include <cstddef>

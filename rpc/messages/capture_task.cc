@@ -40,7 +40,7 @@ StopPolicy StopsOf(const v1::SampleOptions& sample) {
   if (sample.blocking()) {
     return StopPolicy::kAll;
   }
-  // As fast as possible, the target would stand still all the time.
+  // With stops at that rate the target would never run.
   return sample.nonblocking() || sample.as_fast_as_possible() ? StopPolicy::kNone : StopPolicy::kBrief;
 }
 

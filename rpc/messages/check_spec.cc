@@ -20,7 +20,7 @@ Error Invalid(std::string message, std::string remedy) {
   return Error{Code::kInvalidArgument, std::move(message), std::move(remedy)};
 }
 
-// "give 1 to 4096", in units that a person would write.
+// "give 1 to 4096", in the units that a person would use.
 std::string Allowed(const OptionRow& row, SpecDoor door) {
   const v1::Option& option = row.option;
   constexpr double kMiB = 1024.0 * 1024;
@@ -49,7 +49,7 @@ double NumberOf(const Message& holder, const FieldDescriptor& field) {
 
 bool IsIn(const v1::Option& option, double number) {  // written so that NaN is not
   const bool has_bounds = option.min() != 0 || option.max() != 0;
-  const bool is_share = option.kind() == v1::Option::SHARE;  // where 0 is given, it is no share
+  const bool is_share = option.kind() == v1::Option::SHARE;  // a share of 0 cannot be given
   return !has_bounds || (number >= option.min() && number <= option.max() && !(is_share && number == 0));
 }
 
@@ -81,7 +81,7 @@ Result<void> CheckChoice(const OptionRow& row, const Message& holder, SpecDoor d
                  fmt::format("use one of: {}", fmt::join(ChoicesOf(row), ", ")));
 }
 
-// Before anything is copied: a request may be megabytes of them.
+// Checks before copying anything: a request may hold megabytes of patterns.
 Result<void> CheckGlobs(const OptionRow& row, const Message& holder, SpecDoor door) {
   const int count = holder.GetReflection()->FieldSize(holder, &row.field());
   if (static_cast<uint32_t>(count) > row.option.most()) {
@@ -113,7 +113,7 @@ Result<void> CheckIds(const OptionRow& row, const Message& holder, SpecDoor door
   return {};
 }
 
-// By kind, in the order of the enum.
+// Indexed by kind, in the order of the enum.
 constexpr Check kChecks[] = {CheckNothing, CheckNothing, CheckChoice, CheckNumber, CheckNumber, CheckTime,
                              CheckNumber,  CheckNumber,  CheckGlobs,  CheckIds,    CheckNothing};
 static_assert(std::size(kChecks) == v1::Option::Kind_ARRAYSIZE);
@@ -149,7 +149,7 @@ Result<void> CheckRow(const OptionRow& row, const v1::CaptureSpec& spec, SpecDoo
   return is_given ? kChecks[row.option.kind()](row, HolderOf(row, spec), door) : Result<void>();
 }
 
-// Whether there was a rate to be kept, which the target's standing still is then not to lower.
+// A requested rate is kept: no limit on stopped time may lower it then.
 double DefaultMaxStopped(const v1::SampleOptions& sample) {
   return sample.rate_hz() != 0 || sample.as_fast_as_possible() ? 0 : kDefaultMaxStopped;
 }
@@ -212,7 +212,7 @@ void FillDefaults(v1::CaptureSpec* spec) {
   for (const OptionRow& row : OptionTable()) {
     const bool is_wanted = !row.option.fallback().empty() && GoesWith(row.option.modes(), spec->mode());
     if (is_wanted && !IsGiven(row, *spec) && !IsUnlimited(row, *spec)) {
-      (void)SetOption(row, row.option.fallback(), spec);  // a test reads all of them
+      (void)SetOption(row, row.option.fallback(), spec);  // a test parses all defaults
     }
   }
 }

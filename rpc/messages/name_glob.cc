@@ -20,7 +20,7 @@ Error Bad(std::string_view text, std::string_view why) {
 bool IsContinuation(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 bool IsNegation(char byte) { return byte == '!' || byte == '^'; }
 
-// Where the ']' is of the set that begins at `open`; the first one may be a member.
+// The position of the ']' that ends the set beginning at `open`. A ']' right after the '[' is a member of the set.
 size_t EndOfSet(std::string_view pattern, size_t open) {
   size_t first = open + 1;
   if (first < pattern.size() && IsNegation(pattern[first])) {
@@ -44,7 +44,7 @@ bool IsInSet(std::string_view members, char wanted) {
   return false;
 }
 
-// Passes one character of the name, if the pattern allows it.
+// Advances over one character of the name, if the pattern allows it.
 bool Step(std::string_view pattern, size_t& at, std::string_view name, size_t& here) {
   const size_t from = here;
   bool matches = false;
@@ -109,7 +109,7 @@ bool NameGlob::Matches(std::string_view name) const {
   const std::string_view pattern = text_;
   size_t at = 0;
   size_t here = 0;
-  size_t star = kNone;  // the last one, behind which everything is tried again, one character later
+  size_t star = kNone;  // the last '*'; on a mismatch, what follows it is tried again one character later
   size_t tried = 0;
   while (here < name.size()) {
     if (at < pattern.size() && pattern[at] == '*') {

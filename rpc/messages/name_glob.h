@@ -1,10 +1,10 @@
 // A pattern for the names of functions, modules and files, as shells have them for files:
 //
 //   *  any text, also none      ?  one character      [a-z_]  one of these      [!a-z]  one, but none of these
-//   \  the next character is meant as it stands
+//   \  the next character is meant literally
 //
-// It stands for a whole name, and * also for what has a dot or a slash in it. A match takes time in proportion to
-// name times pattern at most, whatever they are: names come from targets. A value; pure.
+// It must match a whole name; * also matches dots and slashes. Names come from targets, so the time of a match is
+// bounded: proportional to name times pattern at most. An immutable value.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ namespace ptrace_prof {
 
 class NameGlob {
  public:
-  // kInvalidArgument says what is wrong with it.
+  // kInvalidArgument says what is wrong with the pattern.
   static Result<NameGlob> Compile(std::string_view text);
 
   bool Matches(std::string_view name) const;

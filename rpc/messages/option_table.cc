@@ -109,9 +109,9 @@ bool GoesWith(v1::Option::Modes modes, v1::Mode mode) {
   }
 }
 
-// "ON_FULL_DROP" of the enum OnFull is "drop".
+// "ON_FULL_DROP" of the enum OnFull becomes "drop".
 std::string ChoiceName(const EnumValueDescriptor& value) {
-  size_t prefix = value.type()->name().size() + 1;  // with an underscore behind each of its words
+  size_t prefix = value.type()->name().size() + 1;  // with an underscore after each word of the enum's name
   prefix += static_cast<size_t>(std::count_if(value.type()->name().begin() + 1, value.type()->name().end(),
                                               [](unsigned char c) { return std::isupper(c) != 0; }));
   std::string word = value.name().substr(std::min(prefix, value.name().size()));

@@ -118,7 +118,7 @@ Result<void> SetSchedule(const OptionRow& row, std::string_view text, Message* h
   return {};
 }
 
-// By kind, in the order of the enum.
+// Indexed by kind, in the order of the enum.
 constexpr Set kSetters[] = {nullptr, SetSwitch, SetChoice,          SetCount,
                             SetSize, SetTime,   SetReal<ParseRate>, SetReal<ParsePercent>,
                             AddGlob, AddIds,    SetSchedule};

@@ -1,4 +1,4 @@
-// Options of a capture as text: what a command line says, and what a default is in the table of options.
+// Parses options of a capture from text: from the command line, and from the defaults in the table of options.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@
 
 namespace ptrace_prof {
 
-// Sets the field of `row`, or, of what may be repeated, adds to it. kInvalidArgument: it is no text of that kind; what
-// is out of range is for CheckSpec to say.
+// Sets the field of `row`; a repeated field gets one more value. kInvalidArgument: the text does not parse as that
+// kind. CheckSpec checks the range.
 Result<void> SetOption(const OptionRow& row, std::string_view text, v1::CaptureSpec* spec);
 
 }  // namespace ptrace_prof

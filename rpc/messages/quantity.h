@@ -1,5 +1,4 @@
-// Numbers with units, as people write them on a command line and in a policy. Pure; an error says what was written and
-// what may be.
+// Parses numbers with units, from a command line or a policy. Pure; an error says what was written and what is allowed.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +9,7 @@
 
 namespace ptrace_prof {
 
-// "10", "10s", "500ms", "2m", "1h", "1d": above 0, at most 366 days. `or_else`: what the error recommends besides.
+// "10", "10s", "500ms", "2m", "1h", "1d": above 0, at most 366 days. `or_else`: a further remedy for the error.
 Result<Nanos> ParseDuration(std::string_view text, std::string_view or_else = "leave it out for no limit");
 // "500", "1khz": times per second, above 0.
 Result<double> ParseRate(std::string_view text);

@@ -1,4 +1,4 @@
-# What is asked of a capture: its table of options, its checks, its task. For every process; knows no gRPC.
+# The request for a capture: its table of options, its checks, a collector's task. For every process; without gRPC.
 pp_library(rpc/messages
   SOURCES
     messages/capture_task.cc

@@ -1,4 +1,4 @@
-// What options must be to each other: the rules of a CaptureSpec that are about more than one field.
+// The rules of a CaptureSpec that involve more than one field.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@ namespace ptrace_prof {
 
 struct SpecRule {
   bool (*is_broken)(const v1::CaptureSpec&);
-  std::vector<std::string_view> paths;  // of the options that it is about: {0}, {1} … in the sentences
+  std::vector<std::string_view> paths;  // the options involved: {0}, {1} … in the sentences
   std::string_view sentence;
   std::string_view remedy;
 };

@@ -34,7 +34,7 @@ constexpr StepDuty kRecordCut[] = {kWarnRecordBeforeNone, kStop};
 constexpr StepDuty kRecordCutByWarmup[] = {kWarnRecordBeforeWarmup, kStop};
 
 using Duties = std::span<const StepDuty>;
-// By the action before (rows) and the one that follows: NONE, WARMUP, RECORD, RECORD_AND_SAVE, the end.
+// Rows: the action before. Columns: the action that follows: NONE, WARMUP, RECORD, RECORD_AND_SAVE, the end.
 constexpr size_t kEnd = 4;
 constexpr std::array<std::array<Duties, 5>, 4> kDuties = {{
     {{{}, kJustPrepare, kPrepareAndStart, kPrepareAndStart, {}}},

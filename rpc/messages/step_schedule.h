@@ -1,10 +1,9 @@
-// Which steps of a training job are recorded: torch.profiler.schedule, with its grammar, its states and what happens
-// between them.
+// Which steps of a training job are recorded: the grammar, the states and the transitions of torch.profiler.schedule.
 //
 //   skip_first ─► wait ─► warmup ─► active ─┐     NONE, WARMUP, RECORD; the last active step is RECORD_AND_SAVE
-//                  ▲────────── repeat ──────┘     repeat = 0: for ever
+//                  ▲────────── repeat ──────┘     repeat = 0: forever
 //
-// Pure values; knows neither jobs nor captures. Asked for by --skip-first, --wait, --warmup, --active, --repeat.
+// Pure values, independent of jobs and captures. Set by --skip-first, --wait, --warmup, --active, --repeat.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +17,11 @@
 
 namespace ptrace_prof {
 
-inline constexpr uint32_t kMaxSteps = 1'000'000'000;  // of each word of a schedule
+inline constexpr uint32_t kMaxSteps = 1'000'000'000;  // limit of each number in a schedule
 
 enum class StepAction : uint8_t { kNone, kWarmup, kRecord, kRecordAndSave };
 
-// What a recorder has to do when one step's action follows another's, in order.
+// What a recorder must do between two consecutive actions, in order.
 enum class StepDuty : uint8_t {
   kPrepare,
   kStart,
@@ -39,14 +38,14 @@ bool IsOverAt(const v1::StepSchedule& schedule, uint64_t step);
 
 // `next` empty: the recording ends here.
 std::span<const StepDuty> DutiesBetween(StepAction before, std::optional<StepAction> next);
-// For people; empty for a duty that is no warning.
+// A text for the user; empty for a duty that is not a warning.
 std::string_view WarningOf(StepDuty duty);
 
-// "skip_first=10,wait=1,warmup=1,active=3,repeat=2": any order, each at most once, active needed. The error names the
-// word, what is wrong with it, and what may stand there.
+// "skip_first=10,wait=1,warmup=1,active=3,repeat=2": in any order, each at most once; active is required. The error
+// names the word, what is wrong with it, and what is allowed.
 Result<v1::StepSchedule> ParseStepSchedule(std::string_view text);
 std::string PrintStepSchedule(const v1::StepSchedule& schedule);
-// Something legal that the user should know; empty if there is nothing.
+// A hint about a legal but surprising schedule; empty if there is none.
 std::string_view CautionOf(const v1::StepSchedule& schedule);
 
 }  // namespace ptrace_prof

@@ -12,7 +12,7 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-constexpr int kMaxNesting = 8;  // of our messages: far less
+constexpr int kMaxNesting = 8;  // our messages nest far less
 
 Result<void> RefuseUnknown(const Message& message, int nesting) {
   const auto* reflection = message.GetReflection();

@@ -1,6 +1,6 @@
-// What a caller asks for, as the task of a collector: checked, and with its defaults filled in.
+// Turns a request into a checked task for a collector, with its defaults filled in.
 //
-// Whatever is out of range, contradicts itself or is not known to this version is an error that names the field
+// A value that is out of range, contradictory or unknown to this version is an error that names the field
 // (check_spec.h).
 #pragma once
 
@@ -12,11 +12,10 @@ namespace ptrace_prof {
 
 Result<CaptureTask> TaskFrom(const v1::CaptureSpec& spec);
 Result<CaptureTask> TaskFrom(const v1::DumpStacksRequest& dump);
-// The way back, for who asks a daemon.
+// The reverse, for a client of a daemon.
 v1::DumpStacksRequest DumpRequestOf(const CaptureTask& task);
 
-// Nothing that a newer client asks for may be left out in silence: fields that we do not know are refused, at any
-// depth.
+// Refuses fields that we do not know, at any depth, so that nothing a newer client asks for is ignored silently.
 Result<void> RefuseUnknownFields(const google::protobuf::Message& message);
 
 }  // namespace ptrace_prof

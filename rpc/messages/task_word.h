@@ -1,5 +1,5 @@
-// A task of a collector as one word of a command line: the serialised message in hexadecimal, so that whoever hands it
-// on (daemon/launcher) need not look into it. Pure.
+// Encodes a collector's task as one word of a command line: the serialised message in hexadecimal. So daemon/launcher
+// can pass it on without parsing it. Pure.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 namespace ptrace_prof {
 
 std::string EncodeTask(const CaptureTask& task);  // "task=0a1f…"
-// kInvalidArgument: it is no such word, or the task is not in itself right. Nothing from a caller is trusted.
+// kInvalidArgument: not such a word, or the task is not valid in itself. Input from a caller is not trusted.
 Result<CaptureTask> DecodeTask(std::string_view word);
 
-// A spec in a form in which two that ask for the same are the same bytes.
+// A canonical form: specs that ask for the same capture give the same bytes.
 std::string SerialisedSpec(const v1::CaptureSpec& spec);
 
 }  // namespace ptrace_prof

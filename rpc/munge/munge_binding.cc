@@ -7,7 +7,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr std::string_view kTitle = "ptrace-prof call 1\n";  // the number changes with what follows
+constexpr std::string_view kTitle = "ptrace-prof call 1\n";  // the number changes with the format of what follows
 constexpr std::string_view kScheme = "munge ";
 constexpr std::string_view kBegin = "MUNGE:";
 constexpr char kEnd = ':';

@@ -28,7 +28,7 @@ constexpr char kClocks[] =
     "do the clocks of both machines agree? A credential is good for some minutes, and for one call";
 constexpr char kSameKey[] = "both machines must be of one cluster: munged needs the same key on both";
 
-// What is not here is a fault of munged's, of the library's or of ours.
+// The errors of libmunge that need words of their own. All others are faults of munged, of the library or of ours.
 struct Meaning {
   munge_err_t error;
   Code code;
@@ -54,7 +54,7 @@ constexpr Meaning kMeanings[] = {
 using Context = std::unique_ptr<std::remove_pointer_t<munge_ctx_t>, void (*)(munge_ctx_t)>;
 using Allocated = std::unique_ptr<void, decltype(&::free)>;
 
-// For that socket; null where there is no memory.
+// A context for that socket; null: no memory.
 Context ContextFor(const std::string& socket) {
   Context context(::munge_ctx_create(), &::munge_ctx_destroy);
   if (context != nullptr && ::munge_ctx_set(context.get(), MUNGE_OPT_SOCKET, socket.c_str()) != EMUNGE_SUCCESS) {
@@ -81,7 +81,7 @@ Error ErrorOf(const Context& context, munge_err_t error, std::string_view what, 
              : Error{meaning->code, fmt::format("{}: {}", what, words), meaning->remedy};
 }
 
-// While it lives, a munged that hangs up on us is an error of libmunge's and no signal.
+// Blocks SIGPIPE, so that a munged that hangs up causes an error of libmunge and not a signal.
 class SigpipeBlocked {
  public:
   SigpipeBlocked() {
@@ -133,7 +133,7 @@ Result<MungeWord> ReadMungeCredential(const std::string& credential, const std::
   uid_t uid = 0;
   gid_t gid = 0;
   const munge_err_t error = ::munge_decode(credential.c_str(), context.get(), &payload, &size, &uid, &gid);
-  const Allocated owned(payload, &::free);  // there is one, too, of a credential that has expired
+  const Allocated owned(payload, &::free);  // set even for an expired credential
   if (error != EMUNGE_SUCCESS) {
     return ErrorOf(context, error, "munged refuses the credential", socket);
   }

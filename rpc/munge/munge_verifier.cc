@@ -28,7 +28,7 @@ MungeVerdict MungeVerifier::Verify(const CallClaims& claims, const std::string& 
   return {word.value().uid, Compare(word.value(), claims)};
 }
 
-// What is in the payload was written by the user whom munged names; it is text without blanks.
+// The payload was written by the user that munged names; it is text without blanks.
 Result<void> MungeVerifier::Compare(const MungeWord& word, const CallClaims& claims) const {
   const std::string whose = fmt::format("the MUNGE credential of user {}", word.uid.value);
   const auto binding = FromPayload(word.payload);

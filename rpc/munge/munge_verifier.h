@@ -1,5 +1,5 @@
-// Who makes a call, by the MUNGE credential that came with it: the user whom munged vouches for, if the credential was
-// made for this very call and for us.
+// Identifies the caller by the MUNGE credential of the call: the user that munged vouches for, if the credential was
+// made for exactly this call and this server.
 //
 // Thread-safe. Whether that user may do anything is decided elsewhere.
 #pragma once
@@ -17,18 +17,18 @@
 namespace ptrace_prof {
 
 struct MungeVerdict {
-  std::optional<Uid> user;  // whom munged vouches for; known also where the credential is for something else
+  std::optional<Uid> user;  // the user that munged vouches for; also set if the credential is for another call
   Result<void> verdict;
 };
 
 class MungeVerifier {
  public:
-  // `server`: whose certificate clients see.
+  // `server` has the certificate that clients see.
   explicit MungeVerifier(TlsServer server, MungedCalls munged = {})
       : server_(std::move(server)), worker_(std::move(munged)) {}
 
-  // Waits for munged, for a bounded time. kUnauthenticated: there is no good credential for this call; kUnavailable:
-  // munged does not answer at `socket`.
+  // Waits for munged, for a bounded time. kUnauthenticated: no valid credential for this call; kUnavailable: munged
+  // does not answer at `socket`.
   MungeVerdict Verify(const CallClaims& claims, const std::string& socket);
 
  private:

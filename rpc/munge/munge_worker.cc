@@ -36,15 +36,15 @@ struct MungeWorker::State {
   explicit State(MungedCalls calls) : munged(std::move(calls)) {}
 
   const MungedCalls munged;
-  std::mutex mutex;  // of all that follows
+  std::mutex mutex;  // guards all members below
   std::condition_variable asked;
   std::condition_variable answered;
   std::deque<std::shared_ptr<Question>> waiting;
   std::shared_ptr<Question> in_work;
-  Nanos since;            // when that was begun
-  bool is_stuck = false;  // the question in work is one that nobody waits for any more
+  Nanos since;            // when that question was begun
+  bool is_stuck = false;  // all callers have given up on the question in work
   bool ends = false;
-  bool has_ended = false;  // the thread
+  bool has_ended = false;  // the thread has ended
   std::optional<Error> trouble;
   Nanos trouble_until;
 };
@@ -64,7 +64,7 @@ MungeWorker::~MungeWorker() {
   if (has_ended) {
     thread_.join();
   } else {
-    thread_.detach();  // it shares the state, and ends with its question or with the process
+    thread_.detach();  // the thread shares the state, and ends with its question or with the process
   }
 }
 
@@ -91,7 +91,7 @@ void MungeWorker::Run(const std::shared_ptr<State>& state) {
   state->answered.notify_all();
 }
 
-// With the mutex held.
+// Call with the mutex held.
 Result<MungeWord> MungeWorker::GiveUp(const std::shared_ptr<Question>& question, const Error& why) {
   std::erase(state_->waiting, question);
   state_->is_stuck = state_->is_stuck || state_->in_work == question;
@@ -117,7 +117,7 @@ Result<MungeWord> MungeWorker::Read(const std::string& credential, const std::st
   state.waiting.push_back(question);
   state.asked.notify_one();
   if (!state.answered.wait_for(lock, Lasting(patience_.before_knocking), is_answered)) {
-    if (state.in_work != nullptr && state.in_work != question) {  // one waits on, for all
+    if (state.in_work != nullptr && state.in_work != question) {  // only one caller waits longer, for all
       std::erase(state.waiting, question);
       return Late(socket);
     }

@@ -1,14 +1,13 @@
 // Reads MUNGE credentials on a thread of its own, so that the callers' threads (gRPC's) wait for a bounded time only.
 //
-//   answered in time (munged takes less than a millisecond) ──────────────────► that answer
-//   no answer for a moment ──► nobody is at the socket ───────────────────────► refused at once, with its name
-//                         └──► somebody is ──► no answer in all the time ─────► refused
-// Of several callers one waits that long, the others a moment.
-// After a refusal of the last two kinds every caller is refused at once with the same words, for a second and for as
-// long as libmunge still tries. A munged that hangs or has gone thus costs callers without a credential next to
-// nothing.
+//   answered in time (munged takes less than a millisecond) ────────────────────► that answer
+//   no answer for a moment ──► nothing listens at the socket ───────────────────► refused at once, with its name
+//                         └──► munged listens ──► no answer in the longer time ─► refused
+// Of several callers one waits the longer time, the others a moment. After a refusal of the last two kinds every caller
+// is refused at once with the same words, for a second and for as long as libmunge still retries. So callers without a
+// credential cause next to no work while munged hangs or is gone.
 //
-// Any thread may call it. The first call starts the thread; the destructor abandons a thread that munged keeps waiting.
+// Any thread may call it. The first call starts the thread. The destructor abandons a thread that waits for munged.
 #pragma once
 
 #include <functional>
@@ -28,7 +27,7 @@ struct MungePatience {
   Nanos after_trouble = Nanos::FromMillis(1000);
 };
 
-// munged, as the worker needs it: tests have others.
+// The functions of munged that the worker needs; tests replace them.
 struct MungedCalls {
   std::function<Result<MungeWord>(const std::string& credential, const std::string& socket)> read = ReadMungeCredential;
   std::function<Result<void>(const std::string& socket)> knock = KnockAtMunged;
@@ -41,7 +40,7 @@ class MungeWorker {
   MungeWorker(const MungeWorker&) = delete;
   MungeWorker& operator=(const MungeWorker&) = delete;
 
-  // As ReadMungeCredential, in a second at the most. kUnavailable, too: munged does not answer in that time.
+  // As ReadMungeCredential, in at most a second. kUnavailable also if munged does not answer in that time.
   Result<MungeWord> Read(const std::string& credential, const std::string& socket);
 
  private:
@@ -52,7 +51,7 @@ class MungeWorker {
   Result<MungeWord> GiveUp(const std::shared_ptr<Question>& question, const Error& why);
 
   const MungePatience patience_;
-  const std::shared_ptr<State> state_;  // the thread's, too
+  const std::shared_ptr<State> state_;  // shared with the thread
   std::thread thread_;
 };
 

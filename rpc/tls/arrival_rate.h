@@ -1,6 +1,8 @@
-// How many connections a second each host may begin: so many, and some more at once. Pure but for the caller's clock.
+// Limits how many connections per second each host may begin, with some more at once after a pause. Pure; the caller
+// passes the time.
 //
-// What it remembers is bounded: a host that has been quiet is forgotten, and those for whom there is no place are one
+// The memory is bounded: a host that has been quiet is forgotten, and hosts beyond the limit share one entry. Not
+// thread-safe.
 // host together. Not thread-safe.
 #pragma once
 
@@ -14,11 +16,11 @@ namespace ptrace_prof {
 
 class ArrivalRate {
  public:
-  // `at_once` of them after a pause, and then one each `interval`.
+  // Each host may begin `at_once` connections after a pause, and then one per `interval`.
   ArrivalRate(Nanos interval, size_t at_once, size_t most_hosts)
       : interval_(interval), at_once_(at_once), most_hosts_(most_hosts) {}
 
-  // Whether it may; one that may not counts for nothing.
+  // Whether the connection is admitted. A refused one does not count.
   bool Admit(const std::string& host, Nanos now);
   size_t CountKnown() const { return used_up_until_.size(); }
 
@@ -26,8 +28,7 @@ class ArrivalRate {
   const Nanos interval_;
   const size_t at_once_;
   const size_t most_hosts_;
-  // When a host will be as one that was never seen. It may begin another connection as long as that is not too far
-  // away.
+  // When the host's allowance will be full again. It may begin another connection unless that is too far away.
   std::map<std::string, Nanos> used_up_until_;
 };
 

@@ -13,9 +13,9 @@ namespace {
 
 constexpr size_t kLongestName = 1024;
 constexpr int kMostNames = 64;
-constexpr size_t kMostDescribed = 512;  // characters: anybody may show a certificate, and it is logged
+constexpr size_t kMostDescribed = 512;  // characters: any peer may show a certificate, and it is logged
 
-// Empty where it is nothing that can be compared.
+// Empty if the text cannot be compared.
 std::string TextOf(const ASN1_STRING* text) {
   unsigned char* bytes = nullptr;
   const int size = ASN1_STRING_to_UTF8(&bytes, text);

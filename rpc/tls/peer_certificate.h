@@ -1,6 +1,7 @@
-// What a verified client certificate says about its owner, for rules and for the audit.
+// The contents of a verified client certificate, for rules and for the audit log.
 //
-// Only names that can mean one thing: an entry with a zero byte in it is left out, and so is a common name of which
+// Holds unambiguous names only: an entry that contains a zero byte is left out, and so is the common name if there are
+// two. Stateless.
 // there are two. Stateless.
 #pragma once
 
@@ -14,18 +15,18 @@ struct stack_st_X509;
 namespace ptrace_prof {
 
 struct PeerCertificate {
-  std::string subject;                                // the whole name, for people
+  std::string subject;                                // the full subject, for people
   std::string common_name;                            // empty: none
-  std::vector<std::string> uris;                      // of the subject alternative name
-  std::string address;                                // where it was shown from: "10.0.0.3:41234"
-  std::shared_ptr<x509_st> shown;                     // itself; null: made up
-  std::vector<std::shared_ptr<x509_st>> authorities;  // by which it was verified
+  std::vector<std::string> uris;                      // from the subject alternative name
+  std::string address;                                // the peer's address: "10.0.0.3:41234"
+  std::shared_ptr<x509_st> shown;                     // the certificate itself; null: made up
+  std::vector<std::shared_ptr<x509_st>> authorities;  // the authorities that verified it
 };
 
 PeerCertificate ReadPeerCertificate(x509_st* certificate);
-// Of a chain that begins with the certificate itself (may be null).
+// The authorities of a chain that begins with the certificate itself (may be null).
 std::vector<std::shared_ptr<x509_st>> AuthoritiesOf(const stack_st_X509* chain);
-// "CN=alice (spiffe://…)", printable.
+// "CN=alice (spiffe://…)", in printable characters.
 std::string Describe(const PeerCertificate& certificate);
 
 }  // namespace ptrace_prof

@@ -1,5 +1,5 @@
-// Listening on a TCP address: "127.0.0.1:9465", "[::1]:9465", "0.0.0.0:7443". Stateless. Names of hosts are not looked
-// up, but for "localhost".
+// Listens on a TCP address: "127.0.0.1:9465", "[::1]:9465", "0.0.0.0:7443". Stateless. Host names are not looked up,
+// except "localhost".
 #pragma once
 
 #include <string>
@@ -11,24 +11,24 @@ namespace ptrace_prof {
 
 struct TcpListener {
   UniqueFd fd;
-  std::string address;  // with the port that it got, where 0 was asked for
+  std::string address;  // with the actual port, if port 0 was requested
 };
 
 struct TcpEndpoint {
-  std::string host;  // a number, without brackets
+  std::string host;  // numeric, without brackets
   uint16_t port = 0;
   bool is_v6 = false;
   bool is_loopback = false;
 };
 
-// `option`: which one it was given to, for messages. kInvalidArgument: no address.
+// `option`: the option that has the address, for messages. kInvalidArgument: not an address.
 Result<TcpEndpoint> ParseTcpEndpoint(const std::string& written, const std::string& option);
 Result<TcpListener> ListenOnTcp(const TcpEndpoint& endpoint, const std::string& option, int backlog);
 
-// Who is at the other end: "10.0.0.3:41234", and without the port. Empty where the kernel does not say.
+// The peer's address: "10.0.0.3:41234", and the host without the port. Empty if the kernel does not know it.
 struct TcpPeer {
   std::string address;
-  std::string host;  // of IPv6 the /64, which is what one machine has
+  std::string host;  // for IPv6 the /64, as one machine has a whole /64
 };
 TcpPeer PeerOf(int connection);
 

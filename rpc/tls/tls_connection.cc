@@ -17,10 +17,10 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kInBytes = 16 * 1024;                // of one record
-constexpr size_t kOutBytes = 64 * 1024;               // of the four records that go out in one call of the kernel
-constexpr long kGatheredBytes = kOutBytes + 4 * 256;  // with what TLS adds to each
-constexpr int kRounds = 8;                            // then it is another connection's turn
+constexpr size_t kInBytes = 16 * 1024;                // one record
+constexpr size_t kOutBytes = 64 * 1024;               // the four records that go out in one system call
+constexpr long kGatheredBytes = kOutBytes + 4 * 256;  // with the overhead of TLS for each
+constexpr int kRounds = 8;                            // then another connection gets its turn
 constexpr size_t kMostDiscarded = 1 << 20;
 constexpr char kGetSigned[] = "connect with a certificate that the authority of --tls-client-ca has signed";
 constexpr int kIsRevoked = X509_V_ERR_CERT_REVOKED;
@@ -51,8 +51,8 @@ TlsConnection::TlsConnection(UniqueFd network, const TlsServer& server, std::str
 
 TlsConnection::~TlsConnection() = default;
 
-// The certificate is not to be had any more when the handshake has failed. What is wrong with our list is no fault of
-// the client's, who would be told of an expired or unknown certificate.
+// Describes the certificate here, because it is no longer available once the handshake has failed. An error of our
+// revocation list is replaced, or the alert would blame the client's certificate as expired or unknown.
 int TlsConnection::OnVerified(int good, X509_STORE_CTX* store) {
   if (good == 0) {
     auto* ssl = static_cast<SSL*>(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));
@@ -116,12 +116,12 @@ void TlsConnection::BeginServing() {
   state_ = State::kServing;
 }
 
-// OpenSSL writes each record by itself, which costs more than to encrypt it.
+// Gathers records before writing: OpenSSL writes each record separately, which costs more than encrypting it.
 void TlsConnection::GatherRecords() {
   BIO* const gathered = BIO_new(BIO_f_buffer());
   if (gathered == nullptr || BIO_set_write_buffer_size(gathered, kGatheredBytes) != 1) {
     BIO_free(gathered);
-    return;  // one by one, then
+    return;  // then records are written one by one
   }
   BIO* const network = SSL_get_rbio(ssl_.get());
   BIO_up_ref(network);
@@ -156,7 +156,7 @@ void TlsConnection::PumpIn() {
     if (sent < 0 && (errno == EAGAIN || errno == EINTR)) {
       return;
     }
-    in_.begin = sent < 0 ? in_.end : in_.begin + static_cast<size_t>(sent);  // nobody takes it: its last word may wait
+    in_.begin = sent < 0 ? in_.end : in_.begin + static_cast<size_t>(sent);  // dropped if the server has gone
   }
 }
 

@@ -1,12 +1,12 @@
-// One connection over TLS: the handshake, and then its bytes to and from a local socket, behind which a server sits
-// that sees plain HTTP/2 of somebody who is known.
+// One connection over TLS: the handshake, then its bytes to and from a local socket. A server at that socket sees plain
+// HTTP/2 from an identified peer.
 //
 //   kHandshake ──certificate verified──► kServing ──either end gone──► kLingering ──► kClosed
 //        └── refused, or too late ──────────────────────────────────────┘
-// Whoever has no good certificate gets no byte past this file and OpenSSL: no HTTP/2 is parsed for them. At most three
-// small buffers of what one end has sent and the other not taken; while one is full, nothing more is read for it. A
-// connection that ends badly is kept for a moment after our last word, or the peer would lose that with the reset. Owns
-// both sockets. One thread, which never blocks here.
+// Without a valid certificate, no byte of a peer gets past this file and OpenSSL, so no HTTP/2 is parsed. At most three
+// small buffers hold bytes that one end has sent and the other has not taken; while one is full, nothing more is read
+// for it. A connection that ends with an error stays open for a moment after our last bytes, or a reset would make the
+// peer lose them. Owns both sockets. Used on one thread, and never blocks.
 #pragma once
 
 #include <cstdint>
@@ -33,24 +33,24 @@ class TlsConnection {
   TlsConnection(const TlsConnection&) = delete;
   TlsConnection& operator=(const TlsConnection&) = delete;
 
-  // Does what can be done now.
+  // Does all work that is possible now.
   void Advance();
-  // The local end is not watched any more: what is left in it is taken whenever the network takes more.
+  // Stops watching the local end: its remaining bytes are read whenever the network has room.
   void TakeTheRest() { takes_the_rest_ = true; }
-  // As Advance, where the network says that the connection is lost.
+  // Like Advance, when epoll reports that the network connection is lost.
   void Lose();
-  // Says no more, and why: of a handshake that took too long, say.
+  // Refuses the connection for this reason, such as a handshake that took too long, and sends nothing more.
   void Refuse(Error why);
-  // Once, when kServing has begun: the server's end. Closed where there are no descriptors left.
+  // The server's end of the local socket. Call once, when kServing has begun. Not open if no descriptor was free.
   UniqueFd TakeServerEnd();
 
   State state() const { return state_; }
-  const PeerCertificate& peer() const { return peer_; }  // from kServing on
-  const Error& why() const { return why_; }              // of a refusal
+  const PeerCertificate& peer() const { return peer_; }  // valid from kServing on
+  const Error& why() const { return why_; }              // the reason of a refusal
   const std::string& address() const { return address_; }
   int network() const { return network_.get(); }
   int local() const { return local_.get(); }  // -1 before kServing
-  // What to wait for, as of epoll(7).
+  // The epoll(7) events to wait for.
   uint32_t network_interest() const;
   uint32_t local_interest() const;
 
@@ -67,7 +67,7 @@ class TlsConnection {
   void BeginServing();
   void GatherRecords();
   void SendGathered();
-  bool has_unsent() const;  // of what is gathered
+  bool has_unsent() const;  // whether gathered records are unsent
   void PumpIn();
   void PumpOut();
   bool FillFromLocal();
@@ -82,7 +82,7 @@ class TlsConnection {
   State state_ = State::kHandshake;
   PeerCertificate peer_;
   Error why_;
-  Error objection_;  // to the certificate
+  Error objection_;  // against the certificate
   Buffer in_;        // to the server
   Buffer out_;       // to the network
   bool wants_to_write_ = false;

@@ -22,18 +22,18 @@ namespace {
 
 constexpr uint64_t kListen = 0;
 constexpr uint64_t kWake = 1;
-constexpr int kAcceptedAtOnce = 8;  // a handshake costs about a millisecond, and others wait
+constexpr int kAcceptedAtOnce = 8;  // a handshake takes about a millisecond, and other connections wait
 constexpr Nanos kLingerPatience = Nanos::FromSeconds(2);
-constexpr Nanos kRestPatience = Nanos::FromSeconds(30);  // of a client that does not read what its server said last
+constexpr Nanos kRestPatience = Nanos::FromSeconds(30);  // for a client that does not read the server's last bytes
 constexpr Nanos kLastWords = Nanos::FromSeconds(1);
-constexpr uint32_t kNobody = 0xffffffff;  // no user's number
+constexpr uint32_t kNobody = 0xffffffff;  // not the number of any user
 constexpr int kNoDescriptorPauseMs = 20;
 constexpr size_t kMostHosts = 4096;
 
-// Of a connection, its network socket is 2n and its local one 2n + 1.
+// The network socket of connection n has event 2n, its local socket 2n + 1.
 uint64_t EventOf(uint64_t id, bool is_local) { return id * 2 + (is_local ? 1 : 0); }
 
-// A machine that vanished is noticed, whatever is said or not said.
+// Detects a peer machine that has vanished, even on an idle connection.
 void KeepAlive(int connection) {
   const std::pair<int, int> settings[] = {{TCP_KEEPIDLE, 30}, {TCP_KEEPINTVL, 10}, {TCP_KEEPCNT, 3}, {TCP_NODELAY, 1}};
   const int on = 1;
@@ -98,7 +98,7 @@ std::optional<Arrival> TlsDoor::Take() {
 }
 
 void TlsDoor::Run() {
-  sigset_t pipe;  // OpenSSL writes to connections that may be gone
+  sigset_t pipe;  // blocked: OpenSSL writes to connections that may be closed
   ::sigemptyset(&pipe);
   ::sigaddset(&pipe, SIGPIPE);
   ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
@@ -110,7 +110,7 @@ void TlsDoor::Run() {
       if (data == kListen) {
         AcceptSome();
       } else if (data == kWake) {
-        uint64_t told = 0;  // taken before the wish is looked at: what is told after that wakes again
+        uint64_t told = 0;  // read before wish_, so that a later Tell wakes the thread again
         (void)!::read(wake_.get(), &told, sizeof told);
       } else {
         Serve(data / 2, data % 2 == 1, events[i].events);
@@ -149,7 +149,7 @@ void TlsDoor::AcceptSome() {
     UniqueFd network(::accept4(listening_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!network.is_open()) {
       if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-        ::usleep(kNoDescriptorPauseMs * 1000);  // who waits is still there then
+        ::usleep(kNoDescriptorPauseMs * 1000);  // waiting connections are still there then
       }
       return;
     }
@@ -174,7 +174,7 @@ void TlsDoor::AcceptSome() {
   }
 }
 
-// For one more handshake, of that host.
+// Makes room for one more handshake with that host.
 void TlsDoor::MakeRoom(const std::string& host) {
   const bool host_is_full = handshakes_[host] >= options_.max_handshakes_of_host;
   if (!host_is_full && shaking_ < options_.max_handshakes) {
@@ -199,9 +199,9 @@ void TlsDoor::Serve(uint64_t id, bool is_local, uint32_t events) {
     return;
   }
   Entry& entry = at->second;
-  if (is_local && (events & (EPOLLHUP | EPOLLERR)) != 0) {  // said for ever: what it left is read as there is room
+  if (is_local && (events & (EPOLLHUP | EPOLLERR)) != 0) {  // epoll would report it forever: read the rest later
     entry.connection->TakeTheRest();
-    SetDeadline(id, entry, MonotonicNow() + kRestPatience);  // nobody else counts or ends it any more
+    SetDeadline(id, entry, MonotonicNow() + kRestPatience);  // no other limit ends the connection from now on
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, entry.connection->local(), nullptr);
     entry.watches_local = false;
     entry.local_events = std::numeric_limits<uint32_t>::max();

@@ -1,8 +1,10 @@
-// Lets in who comes over TCP with a verified certificate, and says who that is: a doorkeeper for UnixListener.
+// Accepts connections over TCP that show a verified certificate, and identifies their owners: a doorkeeper for
+// UnixListener.
 //
-// A thread of its own accepts, shakes hands and carries the bytes of all connections (tls_connection.h). Until somebody
-// has shown a good certificate they cost one of a bounded number of places, and no longer than a few seconds; when all
-// places are taken, the one that has been at it longest goes, so that silence keeps nobody out. A host that connects
+// A thread of its own accepts, runs the handshakes and carries the bytes of all connections (tls_connection.h). Until a
+// valid certificate is shown, a connection takes one of a bounded number of places, for a few seconds at most. When all
+// places are taken, the oldest handshake is ended, so silent clients keep no one out. A host that connects too often
+// does not even get a handshake, because handshakes are expensive.
 // too often is not even shaken hands with: a handshake is what costs.
 #pragma once
 
@@ -30,25 +32,26 @@
 namespace ptrace_prof {
 
 struct TlsDoorOptions {
-  // Who a verified certificate is of; an error: nobody, and every call is answered with it. On the door's thread.
+  // Maps a verified certificate to an identity. On an error, every call is answered with it. Called on the door's
+  // thread.
   std::function<Result<PeerIdentity>(const PeerCertificate&)> identify;
-  // Whoever did not get that far. On the door's thread; at most some of them each second: `times` counts those before
-  // it of whom nothing was told, and itself.
+  // Called for a refused connection, at most some times a second, on the door's thread. `times` is the number of
+  // refusals since the last call, this one included.
   std::function<void(const Error&, size_t times)> on_refused;
-  size_t max_connections = 600;  // that have shown a certificate
+  size_t max_connections = 600;  // those that have shown a certificate
   size_t max_handshakes = 128;
   size_t max_handshakes_of_host = 32;
-  Nanos pause_of_host = Nanos::FromMillis(20);  // between its connections, on the average
-  size_t max_at_once_of_host = 200;             // after it was quiet
-  size_t max_lingering = 128;                   // that were cut and have not closed their end; more are closed at once
+  Nanos pause_of_host = Nanos::FromMillis(20);  // average time between its connections
+  size_t max_at_once_of_host = 200;             // connections at once after a pause
+  size_t max_lingering = 128;                   // ended, not closed by the peer; more are closed at once
   Nanos handshake_patience = Nanos::FromSeconds(10);
 };
 
 class TlsDoor : public Doorkeeper {
  public:
-  // `listening` is a TCP socket that does not block.
+  // `listening` is a non-blocking TCP socket.
   static Result<std::unique_ptr<TlsDoor>> Start(UniqueFd listening, TlsServer server, TlsDoorOptions options);
-  ~TlsDoor() override;  // what servers have said until they ended is carried still, for a moment
+  ~TlsDoor() override;  // waits a moment to deliver what the servers sent before they ended
 
   int fd() const override { return arrived_.get(); }
   std::optional<Arrival> Take() override;
@@ -72,11 +75,11 @@ class TlsDoor : public Doorkeeper {
   TlsDoor(UniqueFd listening, TlsServer server, TlsDoorOptions options);
   void Tell(Wish wish);
   void Run();
-  bool Obey();  // whether to go on
+  bool Obey();  // returns whether to go on
   void AcceptSome();
   void MakeRoom(const std::string& host);
   void Serve(uint64_t id, bool is_local, uint32_t events);
-  void Settle(Entries::iterator at);  // after its connection did something
+  void Settle(Entries::iterator at);  // call after its connection did something
   void LetIn(Entry& entry);
   void CountStates(TlsConnection::State before, TlsConnection::State after);
   void Watch(uint64_t id, Entry& entry);
@@ -93,7 +96,7 @@ class TlsDoor : public Doorkeeper {
   const UniqueFd arrived_;
   Entries entries_;
   std::set<std::pair<Nanos, uint64_t>> deadlines_;
-  std::map<std::string, size_t> handshakes_;  // by host
+  std::map<std::string, size_t> handshakes_;  // number of handshakes by host
   size_t shaking_ = 0;
   size_t serving_ = 0;
   size_t lingering_ = 0;
@@ -102,7 +105,7 @@ class TlsDoor : public Doorkeeper {
   ArrivalRate rate_;
 
   std::atomic<Wish> wish_ = Wish::kNone;
-  Nanos end_;  // the latest
+  Nanos end_;  // the latest time for the thread's end
   std::mutex mutex_;
   std::deque<Arrival> arrivals_;
   std::thread thread_;

@@ -1,4 +1,4 @@
-// The files of one end of a TLS connection, all PEM: whom it believes, and what it shows of itself. Pure data.
+// The files of one end of a TLS connection, all PEM: its trusted authorities, and its own certificate. Pure data.
 #pragma once
 
 #include <string>
@@ -6,10 +6,10 @@
 namespace ptrace_prof {
 
 struct TlsFiles {
-  std::string authority;    // certificates of the authorities that the other end must be signed by
-  std::string certificate;  // ours, with the chain behind it
-  std::string key;          // ours
-  std::string revoked;      // lists of certificates that the authorities have revoked; empty: none
+  std::string authority;    // certificates of the authorities that must have signed the other end's certificate
+  std::string certificate;  // our certificate, with its chain
+  std::string key;          // our key
+  std::string revoked;      // revocation lists of the authorities; empty: none
 };
 
 }  // namespace ptrace_prof

@@ -20,7 +20,7 @@ Error BadFile(const std::string& what, const std::string& file) {
           "give a PEM file; `openssl x509 -in FILE -text` and `openssl pkey -in FILE -check` tell what is in it"};
 }
 
-// Of those that a client offers, "h2" or none.
+// Chooses "h2" from the client's list, or nothing.
 int ChooseProtocol(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* offered,
                    unsigned int size, void*) {
   static constexpr unsigned char kHttp2[] = {2, 'h', '2'};
@@ -53,7 +53,7 @@ void Harden(SSL_CTX* context) {
   SSL_CTX_set_max_cert_list(context, kMostCertificateBytes);
   SSL_CTX_set_verify_depth(context, kDeepestChain);
   SSL_CTX_set_alpn_select_cb(context, ChooseProtocol, nullptr);
-  SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return 0; });  // nobody to ask
+  SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return 0; });  // never prompts
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ HostMatch TlsServer::Matches(const std::string& host) const {
   const auto is_for = [&](unsigned flags) {
     return X509_check_host(certificate, host.data(), host.size(), flags, nullptr) == 1;
   };
-  if (host.empty() || host.front() == '.') {  // which would stand for all below
+  if (host.empty() || host.front() == '.') {  // would match all subdomains
     return HostMatch::kNot;
   }
   return is_for(X509_CHECK_FLAG_NO_WILDCARDS) ? HostMatch::kNamed

@@ -1,8 +1,8 @@
-// The server's end of mutual TLS, as its files say: TLS 1.3, a client certificate is required and must be signed by our
-// authority, HTTP/2 is the only thing spoken inside. No session is resumed, so every connection is verified.
+// The server's end of mutual TLS. It requires TLS 1.3, a client certificate signed by our authority, and HTTP/2.
+// Sessions are not resumed, so every connection is verified.
 //
-// The files are read once, while there is the right to, but for the list of revoked certificates (tls_trust.h); a copy
-// shares what was read. Any thread.
+// The files are read once, while the process still has the right to, except the revocation lists (tls_trust.h). A copy
+// shares the data. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +19,19 @@ namespace ptrace_prof {
 
 enum class HostMatch : uint8_t {
   kNamed,
-  kByWildcard,  // which others may have, too
+  kByWildcard,  // by a wildcard, which other hosts may match too
   kNot,
 };
 
 class TlsServer {
  public:
-  // kInvalidArgument: a file that is none, or a key that is not of the certificate; kPermissionDenied: a key that
-  // everybody may read.
+  // kInvalidArgument: a file without the expected PEM content, or a key that does not belong to the certificate;
+  // kPermissionDenied: a key that every user may read.
   static Result<TlsServer> Load(const TlsFiles& files);
-  // For one connection; null: there is no memory.
+  // A session for one connection; null: no memory.
   ssl_st* NewSession() const;
   const std::shared_ptr<TlsTrust>& trust() const { return trust_; }
-  // Whether our certificate is for that host, a name or an address, as a client would find.
+  // Whether our certificate is valid for that host (a name or an address), by a client's rules.
   HostMatch Matches(const std::string& host) const;
 
  private:
@@ -42,7 +42,7 @@ class TlsServer {
   std::shared_ptr<TlsTrust> trust_;
 };
 
-// What OpenSSL says went wrong last on this thread; `fallback` where it says nothing. Clears it.
+// OpenSSL's last error on this thread; `fallback` if there is none. Clears it.
 std::string TakeTlsTrouble(const std::string& fallback);
 
 }  // namespace ptrace_prof

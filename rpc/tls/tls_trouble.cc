@@ -21,7 +21,7 @@ namespace {
 
 constexpr timeval kPatience{3, 0};
 
-// What the other end said of our certificate, in its alert.
+// The other end's alert about our certificate.
 struct Objection {
   int reason;
   const char* words;
@@ -70,7 +70,7 @@ Result<UniqueFd> Connect(const std::string& server) {
   for (const addrinfo* one = found.get(); one != nullptr; one = one->ai_next) {
     UniqueFd fd(::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
-    ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);  // of connect, too
+    ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);  // also bounds connect
     if (fd.is_open() && ::connect(fd.get(), one->ai_addr, one->ai_addrlen) == 0) {
       return fd;
     }
@@ -107,7 +107,7 @@ void ExpectName(SSL* ssl, const std::string& name) {
   }
 }
 
-// After SSL_connect or SSL_read has failed.
+// Call after SSL_connect or SSL_read has failed.
 Error WhatWasSaid(SSL* ssl, const std::string& server, const std::string& name) {
   const int reason = ERR_GET_REASON(ERR_peek_error());
   if (const long verdict = SSL_get_verify_result(ssl); verdict != X509_V_OK) {
@@ -149,7 +149,7 @@ Error ExplainTls(const std::string& server, const std::string& name, const TlsFi
   SSL_set_fd(ssl.get(), connected.value().get());
   ERR_clear_error();
   char byte = 0;
-  // Of our certificate the server thinks only after the handshake is over for us.
+  // The server checks our certificate only after the handshake is complete on our side.
   if (SSL_connect(ssl.get()) != 1 || SSL_read(ssl.get(), &byte, 1) != 1) {
     return WhatWasSaid(ssl.get(), server, name);
   }

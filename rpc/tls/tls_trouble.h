@@ -1,7 +1,7 @@
-// Why a server over TLS does not answer, in words for who uses the client: gRPC only says that a handshake failed.
+// Explains why a server over TLS does not answer. gRPC only says that a handshake failed.
 //
-// Connects once more by itself, shows the same certificate, and listens to what the other end objects to. Blocks for
-// some seconds at the most. Stateless.
+// Connects once more with the same certificate, and reads the alert of the other end. Blocks for a few seconds at most.
+// Stateless.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace ptrace_prof {
 
-// `server`: "HOST:PORT". `name`: what the server's certificate must be for. Nothing is wrong that could be found: an
-// error with an empty message.
+// `server`: "HOST:PORT". `name`: the name that the server's certificate must have. If no fault is found, the error has
+// an empty message.
 Error ExplainTls(const std::string& server, const std::string& name, const TlsFiles& files);
 
 }  // namespace ptrace_prof

@@ -24,7 +24,7 @@ Error BadFile(const char* what, const std::string& file, const std::string& trou
                   : "give a PEM file; `openssl x509 -in FILE -text` tells what is in it"};
 }
 
-// All that `read` finds one after the other in a file, at least one.
+// Reads all objects that `read` finds in a file; at least one must be there.
 template <typename One, typename Read, typename Free>
 Result<std::vector<std::shared_ptr<One>>> ReadAll(const std::string& file, const char* what, Read read, Free free) {
   ERR_clear_error();
@@ -63,7 +63,7 @@ Result<void> TlsTrust::ReadRevoked() {
   return Hold(std::move(lists));
 }
 
-// A store is not changed while somebody verifies by it: there is a new one for each reading.
+// Builds a new store for each reading, because handshakes may still use the old one.
 Result<void> TlsTrust::Hold(Lists lists) {
   std::shared_ptr<X509_STORE> store(X509_STORE_new(), &X509_STORE_free);
   bool is_whole = store != nullptr;

@@ -1,8 +1,8 @@
-// Whom a server believes: who shows a certificate of one of its authorities, unless that is on a list of revoked ones.
+// Which certificates a server trusts: those of its authorities, unless a revocation list has them.
 //
-// The authorities are read once, the list as often as it is told to; a new one holds for handshakes that begin then,
-// and for whoever is looked up. Where there is a list there must be one of every authority in a client's chain, and
-// none out of date: whoever cannot be looked up is refused. Thread-safe.
+// The authorities are read once, the lists whenever ReadRevoked is called. New lists apply to handshakes that begin
+// later, and to Check. With lists, every authority in a client's chain must have one, and none may be out of date: a
+// certificate whose status is unknown is refused. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -23,17 +23,17 @@ struct PeerCertificate;
 
 class TlsTrust {
  public:
-  // PEM files. `revoked`: empty: there is no list. kInvalidArgument: a file that is none.
+  // PEM files. `revoked` empty: no revocation lists. kInvalidArgument: a file without the expected content.
   static Result<std::shared_ptr<TlsTrust>> Load(const std::string& authority, const std::string& revoked);
 
   const std::string& revoked() const { return revoked_; }
-  // Reads the list again; an error changes nothing.
+  // Reads the lists again; an error changes nothing.
   Result<void> ReadRevoked();
-  // How many certificates are on it.
+  // The number of revoked certificates.
   size_t CountRevoked() const;
-  // Has a session verify by what holds now.
+  // Makes a session verify with the current authorities and lists.
   void Apply(ssl_st* session) const;
-  // kUnauthenticated: it has been revoked since it was shown.
+  // kUnauthenticated: the certificate has been revoked.
   Result<void> Check(const PeerCertificate& certificate) const;
 
  private:

@@ -1,4 +1,4 @@
-// Where a user's daemon listens, unless it was told otherwise; server and client agree on it here.
+// The default path of a user's daemon's socket, for server and client.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace ptrace_prof {
 
-// /run/ptrace-prof/ptrace-prof.sock for root, $XDG_RUNTIME_DIR/ptrace-prof/ptrace-prof.sock for others; empty where
-// that variable is not set.
+// /run/ptrace-prof/ptrace-prof.sock for root, $XDG_RUNTIME_DIR/ptrace-prof/ptrace-prof.sock for others; empty if that
+// variable is not set.
 std::string DefaultSocket(Uid user);
 
 }  // namespace ptrace_prof

@@ -20,7 +20,7 @@ namespace {
 #define SO_PEERGROUPS 59
 #endif
 
-// As which user the kernel shows those who have no number in our user namespace.
+// The user ID that the kernel shows for users without a number in our user namespace.
 uint32_t OverflowUid() {
   uint32_t uid = 65534;
   std::ifstream("/proc/sys/kernel/overflowuid") >> uid;
@@ -73,7 +73,7 @@ std::string ReadPeerCommand(int connection, Pid process) {
   std::string command;
   std::getline(std::ifstream(fmt::format("/proc/{}/comm", process.value)), command);
   pollfd end{pinned.get(), POLLIN, 0};
-  return ::poll(&end, 1, 0) == 0 ? command : "";  // it was alive all the time, so the number was its
+  return ::poll(&end, 1, 0) == 0 ? command : "";  // the process was alive all the time, so the number was not reused
 }
 
 }  // namespace ptrace_prof

@@ -1,4 +1,4 @@
-// Who connected to a Unix socket, asked of the kernel, which cannot be lied to. Stateless.
+// The identity of a Unix socket's peer, from the kernel, so the peer cannot forge it. Stateless.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace ptrace_prof {
 
-// kUnauthenticated: the kernel cannot say who it is (another user or PID namespace, without a place in ours).
+// kUnauthenticated: the peer has no number in our user or PID namespace, so the kernel cannot identify it.
 Result<PeerIdentity> ReadPeerIdentity(int connection);
-// What the process that connected calls itself; empty where the kernel does not say for sure (before Linux 6.5), or the
-// process has ended.
+// The name (comm) of the process that connected. Empty if the kernel cannot give it reliably (before Linux 6.5), or if
+// the process has ended.
 std::string ReadPeerCommand(int connection, Pid process);
 
 }  // namespace ptrace_prof

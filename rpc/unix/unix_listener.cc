@@ -28,12 +28,12 @@ constexpr int kNoDescriptorPauseMs = 20;
 constexpr int kQuietPauseMs = 5;
 constexpr int kLookEveryMs = 100;
 constexpr int kStrikes = 3;
-constexpr uint64_t kMuchMemory = uint64_t{64} << 20;      // resident; a daemon that is used much has half of it
-constexpr uint64_t kTooMuchMemory = uint64_t{256} << 20;  // traces that are read are the kernel's, not ours
+constexpr uint64_t kMuchMemory = uint64_t{64} << 20;      // resident; a busy daemon has half of it
+constexpr uint64_t kTooMuchMemory = uint64_t{256} << 20;  // page cache of traces does not count
 constexpr size_t kWideConnections = 32;                   // of one user
-constexpr int kMostCalls = 128;                           // at once on each of these
-constexpr int kFewCalls = 16;                             // and on those after them
-constexpr Uid kRefusedUser{0xffffffff};                   // all of them together: no user's number
+constexpr int kMostCalls = 128;                           // at once, on each of these
+constexpr int kFewCalls = 16;                             // on each of a user's further connections
+constexpr Uid kRefusedUser{0xffffffff};                   // for all refused peers together; not the number of any user
 const Error kNoDescriptor{Code::kResourceExhausted, "no descriptor is left for another connection",
                           "raise `ulimit -n`"};
 
@@ -44,7 +44,7 @@ bool Watch(int epoll, int fd, uint32_t events, uint64_t id) {
   return ::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-// By whoever has asked malloc for it: less than what is resident, where much was freed.
+// The bytes that are allocated with malloc. The resident size may be larger after much was freed.
 uint64_t AllocatedBytes() {
   const struct mallinfo2 heap = ::mallinfo2();
   return heap.uordblks + heap.hblkhd;
@@ -113,8 +113,7 @@ void UnixListener::AcceptLoop() {
       if (events[i].data.u64 == kWake) {
         return;
       }
-      (void)Attempt(
-          [this, what = events[i].data.u64] { ServeEvent(what); });  // without memory: the peer sees it closed
+      (void)Attempt([this, what = events[i].data.u64] { ServeEvent(what); });  // no memory: the peer sees it closed
     }
     RetireRefused();
     RetireGreedy();
@@ -147,8 +146,9 @@ void UnixListener::RetireRefused() {
   }
 }
 
-// Who makes us hold much: has more calls open than it may, or, where that has become too much, has any whose request
-// does not come; a good client sends that at once. To count costs some microseconds for each connection.
+// Disconnects clients that hold much memory: those with more open calls than allowed and, once memory use is too high,
+// those with a call whose request does not arrive (a well-behaved client sends it at once). Counting takes some
+// microseconds per connection.
 void UnixListener::RetireGreedy() {
   const Nanos now = MonotonicNow();
   if (now - looked_ < Nanos::FromMillis(kLookEveryMs)) {
@@ -158,7 +158,7 @@ void UnixListener::RetireGreedy() {
   const uint64_t resident = ReadOwnMemory().resident;
   const uint64_t memory = resident < kMuchMemory ? 0 : std::min(resident, AllocatedBytes());
   if (resident > kTooMuchMemory && memory < kMuchMemory) {
-    ::malloc_trim(0);  // what was freed goes back
+    ::malloc_trim(0);  // returns freed memory to the kernel
   }
   std::vector<uint64_t> greedy;
   for (auto& [id, connection] : connections_) {
@@ -172,12 +172,12 @@ void UnixListener::RetireGreedy() {
     }
   }
   for (const uint64_t id : greedy) {
-    ::shutdown(connections_[id].watched.get(), SHUT_RDWR);  // nothing more is read, whenever the reaper comes to it
+    ::shutdown(connections_[id].watched.get(), SHUT_RDWR);  // no more bytes are read, even before the reaper handles it
     Retire(id);
   }
 }
 
-// Calls come and go while they are counted: what is seen once may be no more than that.
+// Requires several strikes, because calls come and go while they are counted.
 bool UnixListener::IsGreedy(Connection& connection, bool is_too_much) {
   const ConnectionServer::Calls calls = connection.server->CountCalls();
   connection.strikes = calls.open > calls.most || (is_too_much && calls.silent > 0) ? connection.strikes + 1 : 0;
@@ -191,7 +191,7 @@ UniqueFd UnixListener::AcceptOne() {
     UniqueFd(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)).reset();
     spare_ = OpenSpare();
     options_.on_refused({}, kNoDescriptor);
-    ::usleep(kNoDescriptorPauseMs * 1000);  // who waits is still there then
+    ::usleep(kNoDescriptorPauseMs * 1000);  // waiting connections are still there then
   }
   return connection;
 }
@@ -226,7 +226,7 @@ size_t UnixListener::CountOf(Uid user) const {
       std::ranges::count_if(connections_, [&](const auto& one) { return Uid(one.second.peer.uid) == user; }));
 }
 
-// Many connections are made by those who make few calls on each.
+// Gives few calls to each further connection of a user with many: such users make few calls on each.
 ConnectionShare UnixListener::ShareOf(Uid user) {
   return {.memory = memory_.Of(user), .calls = CountOf(user) < kWideConnections ? kMostCalls : kFewCalls};
 }
@@ -251,7 +251,7 @@ void UnixListener::Receive(Arrival arrival) {
     return;
   }
   const size_t most = options_.max_connections - (peer.is_administrator ? 0 : options_.reserved);
-  if (const size_t there = connections(); there >= most) {  // there is no room even for a refusal
+  if (const size_t there = connections(); there >= most) {  // not even room for a refusal
     options_.on_refused(peer, {Code::kResourceExhausted,
                                fmt::format("there are {} connections already, of {}: process {} is turned away", there,
                                            most, peer.pid.value),
@@ -274,7 +274,7 @@ Result<void> UnixListener::Serve(Arrival arrival, const Result<void>& verdict) {
   const PeerIdentity& peer = arrival.peer;
   UniqueFd watched(::fcntl(arrival.connection.get(), F_DUPFD_CLOEXEC, 3));
   int reason = watched.is_open() ? 0 : errno;
-  Count(1);  // before anybody is answered
+  Count(1);  // before any answer is sent
   ConnectionShare share =
       verdict.has_error() ? ConnectionShare{memory_.Of(kRefusedUser), kFewCalls} : ShareOf(Uid(peer.uid));
   auto server = verdict.has_error()
@@ -323,7 +323,7 @@ void UnixListener::ReapLoop() {
     retired_.clear();
     lock.unlock();
     for (Connection& connection : ending) {
-      connection.server->Shutdown(Nanos());  // its peer is gone, or was refused and has had its time
+      connection.server->Shutdown(Nanos());  // its peer is gone, or it was refused and its time is over
       connection = {};
     }
     lock.lock();
@@ -331,8 +331,8 @@ void UnixListener::ReapLoop() {
   }
 }
 
-// gRPC closes a connection as soon as its last words are in the socket. A client that is still reading them then fails
-// to say how far it is, and takes the connection for broken, with what it has not read.
+// Waits until clients have read everything. gRPC closes a connection as soon as its last bytes are in the socket. A
+// client that is still reading then fails to send its flow control, and drops what it has not read.
 void UnixListener::AwaitQuiet(Nanos deadline) const {
   const auto is_quiet = [](const auto& one) {
     int unread = 0;
@@ -350,7 +350,7 @@ void UnixListener::Shutdown(Nanos patience) {
   }
   const uint64_t one = 1;
   (void)!::write(wake_.get(), &one, sizeof one);
-  if (accepter_.joinable()) {  // not where there was no thread for it
+  if (accepter_.joinable()) {  // no thread if Start failed
     accepter_.join();
   }
   if (options_.doorkeeper != nullptr) {
@@ -371,7 +371,7 @@ void UnixListener::Shutdown(Nanos patience) {
     connection.server->Shutdown(std::max(deadline - MonotonicNow(), Nanos()));
   }
   connections_.clear();
-  options_.doorkeeper.reset();  // last: it may carry what they said
+  options_.doorkeeper.reset();  // last: it may still deliver what the servers sent
   const std::lock_guard lock(mutex_);
   open_ = 0;
 }

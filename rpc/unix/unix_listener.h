@@ -1,9 +1,10 @@
-// Accepts connections on a Unix socket and gives each a server of its own that knows who is at the other end.
+// Accepts connections on a Unix socket and gives each a server of its own that knows its peer's identity.
 //
-//   accept ──► who is it? ──refused──► a server that says why to every call, for a moment; said to `on_refused`
+//   accept ──► identify ──refused──► for a moment, a server that answers every call with the reason; `on_refused`
 //                 └──► ServicesFactory(identity) ──► ConnectionServer ──peer gone──► shut down
-// Where there is a doorkeeper, that accepts and says who it is, and the listener only when the doorkeeper has left.
-// One thread accepts and sees connections end, another shuts their servers down, because that may take a while. Knows
+// If there is a doorkeeper, it accepts and identifies; the listener does so itself only after the doorkeeper has left.
+// One thread accepts and notices closed connections; another shuts their servers down, because that may take a while.
+// Knows nothing of profiling. Call Shutdown() once; otherwise the destructor does it.
 // no profiler. Shutdown() is called once; the destructor does it where it was not.
 #pragma once
 
@@ -28,37 +29,37 @@
 namespace ptrace_prof {
 
 struct ListenerOptions {
-  std::function<Result<void>(const PeerIdentity&)> admit;  // on the listener's thread, as all of these
+  std::function<Result<void>(const PeerIdentity&)> admit;  // all functions: on the listener's thread
   size_t max_connections = 1000;
-  size_t reserved = 0;  // of these, for administrators alone
+  size_t reserved = 0;  // of these, only for administrators
   size_t max_per_user = 1000;
   std::function<void(const PeerIdentity&, const Error&)> on_refused;
-  Nanos refusal_time = Nanos::FromSeconds(5);  // so long a refused connection may hear why, and then is closed
-  size_t max_refused = 100;                    // of those; for one more the oldest is closed
+  Nanos refusal_time = Nanos::FromSeconds(5);  // then a refused connection is closed
+  size_t max_refused = 100;                    // refused connections that are open; for one more the oldest is closed
   std::unique_ptr<Doorkeeper> doorkeeper;
-  bool is_lent = false;  // the socket is somebody else's too: who comes after our end waits for whom that passes it to
+  bool is_lent = false;  // another process shares the socket, and accepts the connections that arrive after our end
 };
 
-// For ListenerOptions::admit: kPermissionDenied for everybody else.
+// For ListenerOptions::admit: kPermissionDenied for all other users.
 std::function<Result<void>(const PeerIdentity&)> AdmitOnly(std::vector<Uid> users);
 
 class UnixListener {
  public:
-  // `socket` listens already (unix_socket.h).
+  // `socket` is listening already (unix_socket.h).
   static Result<std::unique_ptr<UnixListener>> Start(UniqueFd socket, ListenerOptions options, ServicesFactory factory);
   ~UnixListener();
 
-  // Accepts nobody any more; calls may end by themselves until `patience` is over, then they are cancelled, which their
-  // clients see as UNAVAILABLE.
+  // Accepts no more connections. Calls may end by themselves for `patience`, then they are cancelled, which clients see
+  // as UNAVAILABLE.
   void Shutdown(Nanos patience);
   size_t connections() const;
 
  private:
   struct Connection {
-    UniqueFd watched;  // a duplicate, to see the peer go
+    UniqueFd watched;  // a duplicate, to notice when the peer closes
     std::unique_ptr<ConnectionServer> server;
     PeerIdentity peer;
-    int strikes = 0;  // how often it held too much, one look after the other
+    int strikes = 0;  // checks in a row in which it held too much
   };
 
   UnixListener(UniqueFd socket, ListenerOptions options, ServicesFactory factory);
@@ -87,18 +88,18 @@ class UnixListener {
   const ServicesFactory factory_;
   UniqueFd epoll_;
   UniqueFd wake_;
-  UniqueFd spare_;  // given up to turn somebody away when descriptors run out
+  UniqueFd spare_;  // closed when descriptors run out, so that a connection can be accepted and refused
   uint64_t next_id_ = 3;
-  UserMemory memory_;                           // of the accepting thread, as the next two
-  Nanos looked_;                                // at our memory
-  std::map<uint64_t, Connection> connections_;  // until that has ended
+  UserMemory memory_;                           // only on the accepting thread, like the next two
+  Nanos looked_;                                // last check of our memory
+  std::map<uint64_t, Connection> connections_;  // a connection stays here until it has ended
 
-  std::deque<std::pair<Nanos, uint64_t>> refused_;  // until when, the oldest first; some may have gone
+  std::deque<std::pair<Nanos, uint64_t>> refused_;  // by closing time, the oldest first; some may be closed already
 
   mutable std::mutex mutex_;
   std::condition_variable retired_some_;
   std::vector<Connection> retired_;
-  size_t open_ = 0;  // servers, retired ones too
+  size_t open_ = 0;  // number of servers, retired ones included
   bool finishing_ = false;
   std::thread accepter_;
   std::thread reaper_;

@@ -18,8 +18,8 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr timeval kPatience{5, 0};  // with a queue that is full
-constexpr int kBacklog = 4096;      // as far as net.core.somaxconn lets it
+constexpr timeval kPatience{5, 0};  // with a full queue
+constexpr int kBacklog = 4096;      // limited by net.core.somaxconn
 constexpr int kEndingMs = 300;
 constexpr Nanos kLockPatience = Nanos::FromSeconds(5);
 
@@ -54,7 +54,7 @@ std::string FolderOf(const std::string& path) {
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Everybody who may read the folder can have its lock, also one who means ill.
+// Gives up after a while, because any user who may read the folder can hold its lock, even with bad intent.
 bool Lock(int folder) {
   const Nanos deadline = MonotonicNow() + kLockPatience;
   while (::flock(folder, LOCK_EX | LOCK_NB) != 0) {
@@ -66,7 +66,7 @@ bool Lock(int folder) {
   return true;
 }
 
-// The folder of the path, locked until the result goes.
+// Locks the folder of the path; the lock lasts as long as the result.
 Result<UniqueFd> LockFolder(const std::string& path, SocketAccess access) {
   const std::string folder = FolderOf(path);
   const bool for_all = access == SocketAccess::kEverybody;
@@ -102,7 +102,8 @@ UnixSocketFile Identify(const std::string& folder, const std::string& name, cons
           Nanos(int64_t{there.st_ctim.tv_sec} * 1'000'000'000 + there.st_ctim.tv_nsec)};
 }
 
-// 0 where somebody is there, or the errno. A server that is just ending lets go of whom it has not taken yet.
+// 0 if a server accepts, or the errno. A server that is just ending drops connections that it has not accepted, so it
+// tries twice.
 Result<int> TryToConnect(const sockaddr_un& address) {
   int answer = 0;
   for (int tries = 0; tries < 2; ++tries) {
@@ -116,7 +117,7 @@ Result<int> TryToConnect(const sockaddr_un& address) {
   return answer;
 }
 
-// Makes room at the path where that is ours to do.
+// Removes an old socket at the path if it is ours and unused.
 Result<void> ClearPath(const std::string& path, const sockaddr_un& address) {
   struct stat there {};
   if (::lstat(path.c_str(), &there) != 0) {
@@ -150,7 +151,7 @@ Result<UniqueFd> ListenOnUnixSocket(const std::string& path, SocketAccess access
   PP_ASSIGN_OR_RETURN(const UniqueFd locked, LockFolder(path, access));
   PP_RETURN_IF_ERROR(ClearPath(path, address));
   PP_ASSIGN_OR_RETURN(UniqueFd listener, NewSocket(SOCK_NONBLOCK));
-  // The file gets its mode from the socket: there is no moment in which others could connect.
+  // The file gets its mode from the socket, so there is no moment in which other users could connect.
   const mode_t mode = access == SocketAccess::kEverybody ? 0666 : 0600;
   const mode_t mask = ::umask(0);
   const bool listens = ::fchmod(listener.get(), mode) == 0 &&

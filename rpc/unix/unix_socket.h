@@ -1,7 +1,7 @@
-// The Unix socket that a server listens on: made so that its owner alone can connect, or everybody, in a folder of the
+// Creates the Unix socket that a server listens on. Only its owner may connect, or every user; the folder is the
 // owner's.
 //
-// Stateless. Two servers that start at the same time are kept apart by a lock on the folder. Knows no gRPC.
+// Stateless. A lock on the folder separates two servers that start at the same time. Independent of gRPC.
 #pragma once
 
 #include <cstdint>
@@ -14,39 +14,39 @@
 namespace ptrace_prof {
 
 enum class SocketAccess : uint8_t {
-  kOwner,     // mode 0600, in a folder of mode 0700 where that is missing
-  kEverybody  // mode 0666, in a folder of mode 0755 where that is missing
+  kOwner,     // mode 0600; a missing folder is created with mode 0700
+  kEverybody  // mode 0666; a missing folder is created with mode 0755
 };
 
-// The last folder of the path is made where it is missing. A socket file that nobody answers at is replaced.
-// kInvalidArgument: the path is too long or empty; kAlreadyExists: somebody answers there, or the file is no socket;
-// kPermissionDenied: the file is somebody else's. kFailedPrecondition: others shall connect, and may not look into the
-// folder.
+// Creates the last folder of the path if it is missing. Replaces a socket file that no server answers on.
+// kInvalidArgument: the path is too long or empty; kAlreadyExists: a server answers there, or the file is not a socket;
+// kPermissionDenied: the file belongs to another user; kFailedPrecondition: other users are to connect, but cannot
+// enter the folder.
 Result<UniqueFd> ListenOnUnixSocket(const std::string& path, SocketAccess access = SocketAccess::kOwner);
 
-// The file of a socket, and which file it is: one that has come in its place meanwhile is another.
+// Identifies the file of a socket, so that a newer file at the same path can be distinguished.
 struct UnixSocketFile {
   std::string folder;  // absolute, without links
   std::string name;
   uint64_t device = 0;
   uint64_t inode = 0;
-  Nanos changed;  // numbers of inodes are used again
+  Nanos changed;  // inode numbers are reused
   bool operator==(const UnixSocketFile&) const = default;
 };
 
 // Call it after ListenOnUnixSocket of the same path.
 Result<UnixSocketFile> FindUnixSocket(const std::string& path);
 
-// For the end of a server: removes the file if it is still that one. Needs no right but that to write to the folder;
-// without it, or while another server is just starting there, the file stays for the next server, which replaces it.
-// Never waits for anybody.
+// For the end of a server: removes the file if it is still the same one. Needs only the right to write to the folder.
+// Without that right, or while another server is starting there, the file stays, and the next server replaces it. Never
+// waits.
 void RemoveUnixSocket(const UnixSocketFile& file);
 
-// Connects, which says at once what is wrong: kNotFound, kPermissionDenied, kUnavailable (nobody answers). Where too
-// many wait there it waits with them, for five seconds at the most: kUnavailable.
+// Connects, and reports a precise cause: kNotFound, kPermissionDenied, kUnavailable (no server answers). If the queue
+// is full, waits for at most five seconds, then kUnavailable.
 Result<UniqueFd> ConnectToUnixSocket(const std::string& path);
 
-// Connects for a moment and never waits: 0, or the errno of it (EAGAIN: too many wait there already).
+// Connects for a moment and never waits. Returns 0 or the errno (EAGAIN: the queue is full).
 Result<int> KnockAtUnixSocket(const std::string& path);
 
 }  // namespace ptrace_prof

@@ -1,9 +1,9 @@
 # pp_fuzzer(name SOURCES … DEPS … [CORPUS dir]): one fuzzer, a file with LLVMFuzzerTestOneInput.
 #
 # With -DPP_FUZZ=ON (preset `fuzz`: clang, and -fsanitize=fuzzer-no-link,address,undefined on everything) it becomes a
-# libFuzzer executable: `./dev fuzz` runs each for a minute. Otherwise the same file is linked with replay_main.cc
-# and CTest feeds it the corpus and seeded mutations of it, so that no fuzzer rots.
-# Paths are relative to tests/. The corpus is tests/fuzz/corpus/<name> unless told.
+# libFuzzer executable: `./dev fuzz` runs each for a minute. Otherwise the same file is linked with replay_main.cc, and
+# CTest runs it on the corpus and seeded mutations of it, so that every fuzzer keeps working. Paths are relative to
+# tests/. The default corpus is tests/fuzz/corpus/<name>.
 option(PP_FUZZ "Build the fuzzers with libFuzzer (clang only)" OFF)
 set(PP_FUZZ_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/fuzz)
 

@@ -3,9 +3,9 @@ include(integration/perfetto.cmake OPTIONAL)
 include(integration/export.cmake OPTIONAL)
 include(integration/python_client.cmake OPTIONAL)
 
-# Tests of the whole program on real interpreters: Python scripts (tests/support is their library) that run
-# ptrace-prof. One CTest entry per script and minor version; 77 = that minor cannot be had on this machine.
-# The soak tests run a slice here, and at full length with PTRACE_PROF_SOAK=1 (./dev soak).
+# Tests of the whole program on real interpreters: Python scripts (tests/support is their library) that run ptrace-prof.
+# One CTest entry per script and minor version; 77 = that minor is not available on this machine. The soak tests run a
+# part here, and at full length with PTRACE_PROF_SOAK=1 (./dev soak).
 find_program(PP_TEST_PYTHON NAMES python3 REQUIRED)
 
 function(pp_script_test name timeout labels)
@@ -49,7 +49,7 @@ if(TARGET ptrace-prof)
     endif()
   endforeach()
   pp_script_test(soak.truth "" "soak;truth" ${CMAKE_CURRENT_SOURCE_DIR}/truth/truth.py)
-  # It measures shares of time: nothing else may run beside it.
+  # It measures shares of time, so nothing else may run meanwhile.
   set_tests_properties(soak.truth PROPERTIES RUN_SERIAL TRUE)
   set_property(TEST soak.kill APPEND PROPERTY ENVIRONMENT "PP_INJECT_DRIVER=$<TARGET_FILE:inject_driver>")
   set_property(TEST soak.execs APPEND PROPERTY ENVIRONMENT "PP_EXEC_STAMP=$<TARGET_FILE:exec_stamp>")

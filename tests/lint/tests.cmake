@@ -1,5 +1,5 @@
-# The house rules that a machine can check: layers (against ARCHITECTURE.md), sizes, reasons of
-# errors, versions of CPython, plain words, and that the checks find faults; and the page of the benchmarks.
+# The project rules that a program can check: layers (against ARCHITECTURE.md), sizes, reasons of errors, versions of
+# CPython, plain words. Also tests that the checks find faults, and the check of the benchmark page.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 foreach(check check_layers check_sizes check_reasons check_versions check_words test_lint test_bench_page)
   add_test(NAME lint.${check} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/lint/${check}.py)

@@ -16,7 +16,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kBuffer = 64 * 1024;
-constexpr size_t kLongestLine = 1024 * 1024;  // the rest of a longer one is a line of its own, and none of an audit
+constexpr size_t kLongestLine = 1024 * 1024;  // the rest of a longer line counts as another line, not a record
 constexpr size_t kRemembered = 64;
 
 Error CannotRead(const std::string& path, int error) {
@@ -92,7 +92,7 @@ bool AuditFile::IsReplaced() const {
          (ours.st_ino != named.st_ino || ours.st_dev != named.st_dev);
 }
 
-// What stands half-written at the end never becomes a line any more.
+// An incomplete line at the end of the old file never gets completed.
 bool AuditFile::BeginAgain(const Show& show) {
   offset_ = 0;
   last_.clear();
@@ -104,10 +104,10 @@ Result<AuditFile::Change> AuditFile::ReadOn(const Show& show) {
   if (was_cut && !BeginAgain(show)) {
     return Change::kCutShort;
   }
-  const bool is_replaced = IsReplaced();  // before the last read: nothing is appended to the old one afterwards
+  const bool is_replaced = IsReplaced();  // before the last read: the old file grows no more after that
   PP_ASSIGN_OR_RETURN(const bool more, ReadToEnd(show));
   if (more && is_replaced) {
-    if (auto next = OpenPlain(path_); !next.has_error()) {  // or it is gone again: the next time
+    if (auto next = OpenPlain(path_); !next.has_error()) {  // if it is gone again, the next call retries
       (void)BeginAgain(show);
       fd_ = std::move(next).value();
       return Change::kReplaced;

@@ -1,5 +1,5 @@
-// A file of lines that another program appends to, and that may be cut short or replaced meanwhile (logrotate, with
-// copytruncate and without). Owns its descriptor. Single-threaded; never blocks.
+// Follows a file of lines that another program appends to, even if the file is truncated or replaced (logrotate, with
+// or without copytruncate). Owns its descriptor. Single-threaded; never blocks.
 #pragma once
 
 #include <functional>
@@ -16,17 +16,16 @@ class AuditFile {
   static Result<AuditFile> Open(const std::string& path);
 
   enum class Change : uint8_t { kNone, kCutShort, kReplaced };
-  // Shows every whole line, without its end, up to where the file ends now. Afterwards what follows is read from where
-  // the file, or the one that came in its place, begins, if it changed.
-  // `show` says false when it wants no more.
+  // Passes every complete line, without its newline, to `show`, up to the current end of the file. If the file was
+  // truncated or replaced, the next call begins at the start of the new content. `show` returns false to stop.
   using Show = std::function<bool(std::string_view line)>;
   Result<Change> ReadOn(const Show& show);
-  // What stands behind the last whole line.
+  // What follows the last complete line.
   const std::string& rest() const { return rest_; }
 
  private:
   AuditFile(std::string path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
-  Result<bool> ReadToEnd(const Show& show);  // false: no more is wanted
+  Result<bool> ReadToEnd(const Show& show);  // returns false if `show` stopped it
   bool Take(std::string_view bytes, const Show& show);
   bool IsCutShort() const;
   bool IsReplaced() const;
@@ -36,7 +35,7 @@ class AuditFile {
   UniqueFd fd_;
   int64_t offset_ = 0;
   std::string rest_;
-  std::string last_;  // the last bytes that were read: they are still there unless the file was written anew
+  std::string last_;  // the last bytes that were read; they differ in the file if it was rewritten
 };
 
 }  // namespace ptrace_prof

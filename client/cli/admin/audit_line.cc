@@ -22,7 +22,7 @@ constexpr std::array<const char*, 5> kMoments = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d 
                                                  "%Y-%m-%d %H:%M", "%Y-%m-%d"};
 constexpr char kColumns[] = "{:<20}  {:<12}  {:>7}  {:<8}  {:>7}  {:<8}  {}";
 
-// A moment of UTC, with or without a fraction and a Z.
+// A UTC time, with or without a fraction and a Z.
 std::optional<Nanos> ParseMoment(const std::string& text) {
   for (const char* form : kMoments) {
     tm parts{};

@@ -142,7 +142,7 @@ Result<ExitCode> AuditView::Follow(AuditFile& file) {
       PrintNote(fmt::format("{} was cut short (rotated): read from its beginning", path_));
     }
     pollfd output{STDOUT_FILENO, 0, 0};
-    if (::poll(&output, 1, kLookEveryMs) > 0) {  // whoever read it has gone
+    if (::poll(&output, 1, kLookEveryMs) > 0) {  // the reader of our output has closed it
       return ExitCode::kOutput;
     }
   }

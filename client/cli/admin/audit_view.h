@@ -1,4 +1,4 @@
-// `ptrace-prof audit`, which `ptrace-prof daemon audit` is as well: the options, and what is shown for them.
+// `ptrace-prof audit`, also `ptrace-prof daemon audit`: its options and its output.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ namespace ptrace_prof {
 class AuditView {
  public:
   void Declare(CLI::App& app);
-  // `backend` may know where the daemon writes; the file itself is read by us, with the rights of who runs us.
+  // `backend` may know the path of the daemon's file. This process opens the file, with the rights of its user.
   Result<ExitCode> Show(CaptureBackend& backend);
 
  private:
@@ -44,7 +44,7 @@ class AuditView {
   UserNames names_;
   uint64_t shown_ = 0;
   uint64_t damaged_ = 0;
-  Nanos first_;  // of any record; 0: none yet
+  Nanos first_;  // time of the first record; 0: none yet
   ExitCode printed_ = ExitCode::kOk;
 };
 

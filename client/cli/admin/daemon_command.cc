@@ -80,7 +80,7 @@ class DaemonCommand : public Command {
       PrintNote("no capture goes on");
     }
     ExitCode worst = ExitCode::kOk;
-    for (const RemoteCapture& capture : chosen) {  // one that cannot be ended keeps none of the others
+    for (const RemoteCapture& capture : chosen) {  // a failure does not keep the others from being cancelled
       if (const auto cancelled = CancelCapture(*client, capture); cancelled.has_error()) {
         worst = Fail(cancelled.error());
       }

@@ -1,4 +1,4 @@
-// What a daemon says of itself, in writing: for people, and as JSON. Pure functions.
+// Formats a daemon's status as text and as JSON. Pure functions.
 #pragma once
 
 #include <string>

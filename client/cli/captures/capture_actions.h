@@ -1,4 +1,4 @@
-// What both `captures` and `daemon` do with captures of a daemon, and say about it. Stateless.
+// Actions on a daemon's captures that `captures` and `daemon` share, and their messages. Stateless.
 #pragma once
 
 #include "attach/base/result.h"
@@ -10,7 +10,7 @@ namespace ptrace_prof {
 enum class ListForm : uint8_t { kTable, kJson };
 
 Result<ExitCode> ListCaptures(CaptureClient& client, ListForm form);
-// One that has ended already is no error.
+// No error if it has ended already.
 Result<ExitCode> CancelCapture(CaptureClient& client, const RemoteCapture& capture);
 
 }  // namespace ptrace_prof

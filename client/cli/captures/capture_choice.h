@@ -1,4 +1,4 @@
-// Which capture somebody means by what was written: an ID, the unmistakable beginning of one, or a full name. Pure.
+// Finds a capture by an ID, a unique prefix of an ID, or a full name. Pure.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace ptrace_prof {
 
-// kNotFound: none. kInvalidArgument: more than one; names them.
+// kNotFound: none matches. kInvalidArgument: several match; names them.
 Result<RemoteCapture> ChooseCapture(std::span<const RemoteCapture> captures, const std::string& written);
 
 }  // namespace ptrace_prof

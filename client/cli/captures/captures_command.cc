@@ -32,7 +32,7 @@ constexpr char kFooter[] =
     "  ptrace-prof captures cancel c3f\n"
     "  ptrace-prof captures delete c3f\n";
 
-// The trace of one capture, for whoever starts "it".
+// A backend that, whatever is started, reads the trace of one existing capture.
 class FetchBackend : public CaptureBackend {
  public:
   FetchBackend(CaptureClient& client, std::string name, FetchMode mode)

@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, kColumns> kTitles = {"ID",   "STATE",   "
                                                             "TIME", "SAMPLES", "SIZE", "END"};
 constexpr std::array<bool, kColumns> kToTheRight = {false, false, true, false, true, true, true, true, false};
 
-// For how long it has recorded, or did.
+// How long it has recorded so far, or recorded in all.
 Nanos Recorded(const RemoteCapture& capture, Nanos now) {
   if (capture.started.value == 0) {
     return {};
@@ -91,7 +91,7 @@ void Put(Writer& json, const char* key, uint64_t number) {
   json.Uint64(number);
 }
 
-// Seconds; null where it has not come to that.
+// Writes seconds, or null for a time that is not set.
 template <typename Writer>
 void PutTime(Writer& json, const char* key, Nanos time) {
   json.Key(key);

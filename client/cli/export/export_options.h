@@ -1,4 +1,4 @@
-// What `record` and `export` share about output: help text, file names, and what to say afterwards.
+// Output options that `record` and `export` share: help text, file names, and the closing message.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ std::string FormatHelp();
 // "run.pftrace" → "run.html".
 std::string WithExtension(std::string_view trace, const FormatInfo& format);
 ExitCode ExportExitCode(const Error& error);
-// "wrote run.html (1.2 MiB)" and what the exporter wants said.
+// Prints "wrote run.html (1.2 MiB)" and the exporter's notes.
 void ReportExport(const ExportSummary& summary, const std::string& output);
 std::string HumanSize(uint64_t bytes);
 

@@ -17,10 +17,10 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kTab = 8;  // as Python counts them
+constexpr size_t kTab = 8;  // as Python's tokenizer expands tabs
 constexpr size_t kMaxLine = 1000;
 
-// A handle on the file: nothing of it is opened yet, so that a device or pipe does not notice.
+// Returns a handle on the file (O_PATH) that does not open it, so that a device or pipe is not affected.
 UniqueFd Locate(int folder, const std::string& path, uint64_t resolve) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;

@@ -1,4 +1,4 @@
-// What `ptrace-prof doctor` prints: a group for the node and one for the process, a line per check, the remedy below.
+// The output of `ptrace-prof doctor`: a group for the node and one for the process, one line per check, remedies below.
 #pragma once
 
 #include <string>

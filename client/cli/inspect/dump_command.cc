@@ -26,7 +26,7 @@ constexpr char kFooter[] =
     "  ptrace-prof dump --pid 4711 --locals\n"
     "  ptrace-prof dump --pid 4711 --json | jq '.processes[].threads[] | select(.holds_gil)'\n";
 
-// Everything the stream has, into the dump, and what there is to be said about it.
+// Reads the whole stream into the dump and the meter.
 Result<void> ReadAll(CaptureStream& stream, ThreadDump& dump, TraceMeter& meter) {
   const Nanos deadline = MonotonicNow() + kPatience;
   std::vector<std::byte> buffer(64 * 1024);

@@ -33,7 +33,7 @@ void PutFlag(Writer& json, const char* key, bool flag) {
   json.Bool(flag);
 }
 
-// Unknown numbers are null.
+// Writes null for an unknown number.
 void PutKnown(Writer& json, const char* key, int32_t number, int32_t first_known) {
   json.Key(key);
   number >= first_known ? json.Int(number) : json.Null();

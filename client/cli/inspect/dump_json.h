@@ -1,5 +1,5 @@
-// A dump for programs: JSON of the schema "ptrace-prof.dump/1", described in docs/cli.md. Within schema 1 fields may
-// be added, never changed or removed. Pure function.
+// A dump as JSON for programs, with the schema "ptrace-prof.dump/1" (docs/cli.md). Within schema 1 fields may be added,
+// but never changed or removed. Pure function.
 #pragma once
 
 #include <span>

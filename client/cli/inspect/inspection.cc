@@ -10,7 +10,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kPoll = Nanos::FromMillis(100);
-constexpr Nanos kPatience = Nanos::FromSeconds(120);  // several processes that hang may have to be left
+constexpr Nanos kPatience = Nanos::FromSeconds(120);  // the collector may have to give up on several hanging processes
 
 class Gatherer : public TraceVisitor {
  public:

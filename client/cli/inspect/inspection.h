@@ -1,6 +1,6 @@
-// What a collector found out about processes and the node: a listing (ps) or a diagnosis (doctor), read to its end.
+// Reads a collector's findings about processes and the node to their end: a listing (ps) or a diagnosis (doctor).
 //
-// Single-threaded. Text in entries is the targets' and not yet printable.
+// Single-threaded. Text in entries comes from the targets and is not yet printable.
 #pragma once
 
 #include <vector>
@@ -19,10 +19,11 @@ struct Inspection {
   EndInfo end;
 };
 
-// What `record` would end with: kOk, or the code of the first thing that is missing for `pid`, or (0) for the node.
+// The code that `record` would end with: kOk, or the code of the first missing thing for `pid` (0: for the node).
 Code OutcomeFor(const Inspection& inspection, Pid pid);
 
-// Asks and waits for all of the answer. An answer without an end is kDataLoss; an end with an error is no error here.
+// Sends the request and waits for the whole answer. kDataLoss: the answer has no end. An end with an error is no error
+// here.
 Result<Inspection> Inspect(CaptureBackend& backend, const CaptureTask& request);
 
 }  // namespace ptrace_prof

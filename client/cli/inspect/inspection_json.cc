@@ -25,7 +25,7 @@ void Put(Writer& json, const char* key, std::string_view text) {
   Text(json, text);
 }
 
-// What is not known is null.
+// Writes null for unknown text.
 void PutKnown(Writer& json, const char* key, std::string_view text) {
   if (!text.empty()) {
     return Put(json, key, text);

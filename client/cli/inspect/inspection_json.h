@@ -1,4 +1,4 @@
-// `ptrace-prof ps --json` and `doctor --json`; the fields are in docs/cli.md. All text is made printable.
+// The output of `ptrace-prof ps --json` and `doctor --json`; docs/cli.md has the fields. All text is made printable.
 #pragma once
 
 #include <span>

@@ -28,7 +28,7 @@ Result<std::vector<ProcessEntry>> Look(CaptureBackend& backend, const CommandPat
   return MatchesOf(found.entries, pattern, Pid(::getpid()));
 }
 
-// At least one.
+// Returns at least one entry.
 Result<std::vector<ProcessEntry>> Await(CaptureBackend& backend, const NamedQuery& query,
                                         const CommandPattern& pattern) {
   Interrupts interrupts(Interrupts::Mode::kAlone);
@@ -55,7 +55,7 @@ Result<std::vector<ProcessEntry>> Await(CaptureBackend& backend, const NamedQuer
                    "wait longer, or without end: --wait; `ptrace-prof ps` lists those that there are"};
     }
     const Nanos rest = query.wait->value > 0 ? std::min(kPause, *query.wait - waited) : kPause;
-    ::poll(nullptr, 0, static_cast<int>(rest.value / 1'000'000) + 1);  // a signal ends it
+    ::poll(nullptr, 0, static_cast<int>(rest.value / 1'000'000) + 1);  // a signal interrupts the pause
   }
 }
 
@@ -124,7 +124,7 @@ Result<void> FindNamed(CaptureBackend& backend, const NamedQuery& query, Capture
   v1::CaptureSpec& spec = *task.mutable_spec();
   spec.mutable_target()->set_pid(matches[0].pid.value);
   spec.mutable_target()->set_start_time_ticks(TicksOf(matches[0].start_time));
-  spec.mutable_sample()->set_wait_for_python(query.wait.has_value());  // it may have begun this very moment
+  spec.mutable_sample()->set_wait_for_python(query.wait.has_value());  // Python may have just started in it
   return {};
 }
 

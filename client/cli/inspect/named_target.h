@@ -1,6 +1,6 @@
-// `record --name`: the running process that is meant by a pattern of its command line, waited for if that is wanted.
+// `record --name`: finds the running process whose command line matches a pattern, and can wait for one.
 //
-// Single-threaded. Asks for the list of processes, twice a second while it waits; takes Ctrl-C meanwhile.
+// Single-threaded. Requests the list of processes, twice a second while it waits; handles Ctrl-C meanwhile.
 #pragma once
 
 #include <optional>
@@ -18,17 +18,17 @@ namespace ptrace_prof {
 
 struct NamedQuery {
   std::string pattern;        // an extended regular expression
-  std::optional<Nanos> wait;  // for one to appear: at most so long; 0: without end; absent: not at all
+  std::optional<Nanos> wait;  // how long to wait for a match; 0: no limit; absent: do not wait
   bool quiet = false;
 };
 
-// The Python processes that match, but for ourselves and for those below another that matches: who records that one
+// The matching Python processes, except ourselves and descendants of another match, because recording the ancestor
 // records them too.
 std::vector<ProcessEntry> MatchesOf(std::span<const ProcessEntry> entries, const CommandPattern& pattern,
                                     Pid ourselves);
 
-// Sets the target of `task`. kNotFound: nobody matches (in time). kInvalidArgument: the pattern is none, or
-// several match; they are listed on stderr. kCancelled: Ctrl-C while waiting.
+// Sets the target of `task`. kNotFound: no process matches (in time). kInvalidArgument: the pattern is invalid, or
+// several processes match; they are listed on stderr. kCancelled: Ctrl-C while waiting.
 Result<void> FindNamed(CaptureBackend& backend, const NamedQuery& query, CaptureTask& task);
 
 }  // namespace ptrace_prof

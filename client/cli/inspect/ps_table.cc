@@ -66,7 +66,7 @@ size_t Width(std::string_view text) {
   return text.size() - static_cast<size_t>(std::ranges::count_if(text, Continues));
 }
 
-// The first characters of a text that is already printable.
+// The first `width` characters of a printable text.
 std::string_view Cut(std::string_view text, size_t width) {
   size_t at = 0;
   for (size_t seen = 0; at < text.size(); ++at) {

@@ -1,4 +1,4 @@
-// The table of `ptrace-prof ps`: a line per process, and a second one below it where something stands in the way.
+// The table of `ptrace-prof ps`: a line per process, and a second line for an obstacle to profiling it.
 #pragma once
 
 #include <span>
@@ -9,10 +9,10 @@
 
 namespace ptrace_prof {
 
-// `columns`: the width of the terminal, to which commands are cut; 0: they are not.
+// `columns`: the width of the terminal, which commands are cut to; 0: no cutting.
 std::string PsTable(std::span<const ProcessEntry> entries, UserNames& users, size_t columns);
 
-// The command line in one line, as a person would type it without quotes; "[name]" where there is none.
+// The command line as one line, joined without quotes; "[name]" if there is none.
 std::string CommandText(const ProcessEntry& entry);
 
 }  // namespace ptrace_prof

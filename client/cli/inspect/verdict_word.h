@@ -1,4 +1,4 @@
-// The words for verdicts, in text and JSON alike.
+// The words for verdicts, in text and in JSON.
 #pragma once
 
 #include <string_view>

@@ -14,7 +14,7 @@ namespace {
 constexpr Nanos kPoll = Nanos::FromMillis(200);
 
 int DieBySignal(int number) {
-  const rlimit no_core{0, 0};  // the command left one if it was to
+  const rlimit no_core{0, 0};  // the command has left its own core file, if it was to
   ::setrlimit(RLIMIT_CORE, &no_core);
   std::fflush(nullptr);
   ::signal(number, SIG_DFL);

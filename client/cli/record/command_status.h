@@ -1,4 +1,4 @@
-// Ends our process as the command that we started ended: waits for it, hands signals on, passes its status through.
+// Ends our process the way the command ended that we started: waits for it, forwards signals, passes on its status.
 #pragma once
 
 #include "client/cli/interrupts.h"
@@ -6,8 +6,8 @@
 
 namespace ptrace_prof {
 
-// The status to exit with. It is the command's even when recording failed: a job must not fail because of its profiler.
-// Where a signal ended the command, the same one ends us, so that a shell sees what it would have seen without us.
+// Returns the status to exit with. It is the command's even if recording failed: a job must not fail because of its
+// profiler. If a signal killed the command, we kill ourselves with the same signal, so that a shell sees no difference.
 int ExitAsCommand(CaptureStream& stream, Interrupts& interrupts);
 
 }  // namespace ptrace_prof

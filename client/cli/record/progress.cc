@@ -65,7 +65,7 @@ void Progress::Show(const Accounting& totals) {
   }
   std::string line = LiveLine(mode_, totals, now - begin_, style_ == Style::kLine ? whole_ : Nanos());
   if (style_ == Style::kLine) {
-    line = line.substr(0, TerminalWidth() - 1);  // ASCII only
+    line = line.substr(0, TerminalWidth() - 1);  // cutting bytes is safe, because the line is ASCII
     std::fputs(fmt::format("\r{}\x1b[K", line).c_str(), stderr);
     drawn_ = true;
     next_ = now + kRedraw;

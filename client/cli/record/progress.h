@@ -1,6 +1,6 @@
-// The line that shows how a recording goes, on stderr: rewritten in place on a terminal, once a minute otherwise.
+// The progress line of a recording on stderr: rewritten in place on a terminal, else printed once a minute.
 //
-// Silent when asked to be, and while a command of ours owns the terminal. One owner, one thread.
+// Silent if requested, and while a command that we started owns the terminal. One owner, one thread.
 #pragma once
 
 #include <string>
@@ -14,16 +14,16 @@ namespace ptrace_prof {
 class Progress {
  public:
   enum class Style { kSilent, kLine, kPlain };
-  // `headline` is printed once there is a process in the trace; may be empty. `whole`: how long it will take, 0 where
-  // nobody knows.
+  // `headline` is printed once there is a process in the trace; may be empty. `whole`: the expected duration, 0 if
+  // unknown.
   Progress(Style style, v1::Mode mode, Nanos whole, std::string headline);
   ~Progress() { Clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // What kAuto came to, as the trace says; says it aloud, once.
+  // Takes the mode that MODE_AUTO chose from the trace, and prints it once.
   void Settle(const CaptureTask& request);
-  // As often as you like; draws now and then.
+  // May be called often; draws only now and then.
   void Show(const Accounting& totals);
   // Call before anything else is printed.
   void Clear();
@@ -39,7 +39,7 @@ class Progress {
   bool drawn_ = false;
 };
 
-// What kAuto came to, and why if that is known.
+// The mode that MODE_AUTO chose, and the reason if known.
 std::string ChoiceText(const CaptureTask& carried_out);
 
 // kLine on a terminal, else kPlain.

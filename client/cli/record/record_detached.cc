@@ -10,7 +10,7 @@
 namespace ptrace_prof {
 namespace {
 
-// As it is once it has left the state in which everything begins.
+// Creates the capture and returns it once it has left its initial state.
 Result<RemoteCapture> Begin(CaptureClient& client, const CaptureTask& request) {
   PP_ASSIGN_OR_RETURN(RemoteCapture capture, client.Create(request));
   const auto is_enough = [&](const RemoteCapture& now) {
@@ -34,7 +34,7 @@ int RecordDetached(CaptureBackend& backend, const CaptureTask& request, bool qui
   }
   const RemoteCapture& capture = begun.value();
   if (capture.error.has_value()) {
-    (void)client.value()->Delete(capture.name, DeleteMode::kEndedOnly);  // nothing is in it
+    (void)client.value()->Delete(capture.name, DeleteMode::kEndedOnly);  // its trace is empty
     return static_cast<int>(Fail(*capture.error));
   }
   fmt::print("{}\n", capture.id());

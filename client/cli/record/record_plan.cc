@@ -28,7 +28,7 @@ std::string TimeOfDay() {
   return text;
 }
 
-// "/opt/my app/train.sh" → "train.sh": a piece of a file name without surprises.
+// "/opt/my app/train.sh" → "train.sh": safe to use in a file name.
 std::string ProgramName(const std::string& program) {
   std::string name = program.substr(program.rfind('/') + 1).substr(0, 40);
   for (char& c : name) {
@@ -106,7 +106,7 @@ Result<void> ChooseTarget(const RecordOptions& options, const std::vector<std::s
   return {};
 }
 
-// A daemon keeps the trace, and does not end with us.
+// The daemon keeps the trace and continues after our end, so some options make no sense.
 Result<void> CheckDetach(const RecordOptions& options, const std::vector<std::string>& program) {
   if (!options.detach) {
     return {};

@@ -1,6 +1,6 @@
-// What one `record` is to do, put together from its options and checked: the task, the program to start if any,
-// the output and its format. Pure apart from the clock and the look at what the output path is
-// (MakeRecordPlan), and at the list of processes (FindTarget).
+// Turns the options of one `record` into a checked plan: the task, the program to start if any, the output and its
+// format. Pure, except for the clock and a look at the output path (MakeRecordPlan), and the list of processes
+// (FindTarget).
 #pragma once
 
 #include <optional>
@@ -15,11 +15,11 @@
 
 namespace ptrace_prof {
 
-// What `record` is told beside the options of the capture; empty where nothing was written.
+// The options of `record` that are not options of the capture; empty if not given.
 struct RecordOptions {
   std::string pid;
-  std::string name;  // a pattern of a command line, instead of a pid
-  std::string wait;  // how long for that to appear; empty: without end
+  std::string name;  // a pattern of a command line, instead of a process ID
+  std::string wait;  // how long to wait for a match; empty: no limit
   bool is_waiting = false;
   std::string format;
   std::string output;
@@ -29,21 +29,22 @@ struct RecordOptions {
 
 struct RecordPlan {
   CaptureTask task;
-  std::vector<std::string> program;  // empty: the target of the task runs already
-  std::optional<NamedQuery> named;   // who that is has to be found out first; see FindTarget
+  std::vector<std::string> program;  // empty: the target of the task is already running
+  std::optional<NamedQuery> named;   // the target must be found first, see FindTarget
   ExportFormat format = ExportFormat::kHtml;
   std::string output;      // "-" is standard output
-  std::string headline;    // said when it begins; empty: from the task
-  std::string spool_base;  // where the raw trace lies meanwhile: the output, or in TMPDIR where that is no plain file
+  std::string headline;    // printed at the start; empty: made from the task
+  std::string spool_base;  // path of the raw trace while recording: the output, or in TMPDIR if the output is not a
+                           // regular file
 };
 
-// --wait is for the process of --name, or for the steps of a schedule whose parts are given: what is written behind it
-// goes there.
+// --wait belongs to --name, or to the steps of a schedule if parts of one are given. Moves its value to where it
+// belongs.
 Result<void> ReadWait(bool is_written, RecordOptions& options, SpecOptions& spec);
-// `spec`: checked and filled, without a target.
+// `spec` is checked and filled, without a target.
 Result<RecordPlan> MakeRecordPlan(const RecordOptions& options, const v1::CaptureSpec& spec,
                                   const std::vector<std::string>& program);
-// Finds the process of a plan that has but its name, and names the output after it. See FindNamed.
+// Finds the target of a plan that only has its name, and names the output after it. See FindNamed.
 Result<void> FindTarget(CaptureBackend& backend, const RecordOptions& options, RecordPlan& plan);
 
 }  // namespace ptrace_prof

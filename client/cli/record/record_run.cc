@@ -11,7 +11,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kCommandNotFound = 127;  // as shells do
+constexpr int kCommandNotFound = 127;  // as in shells
 constexpr int kCommandNotStarted = 126;
 
 std::string StepsText(const v1::TraceOptions& trace) {
@@ -38,7 +38,7 @@ int RecordRun::Run() {
   if (spool->has_error()) {
     return static_cast<int>(Fail(spool->error(), ExitCode::kOutput));
   }
-  if (plan_.program.empty()) {  // else the interrupt is the command's
+  if (plan_.program.empty()) {  // with a program, the interrupt is for the program
     backend_.GiveUpWhen([this] { return interrupts_.count() > 0; });
   }
   auto started = backend_.Start(plan_.task, plan_.program);
@@ -50,7 +50,7 @@ int RecordRun::Run() {
   if (plan_.program.empty()) {
     return static_cast<int>(code);
   }
-  spool.reset();  // removes its file; we may end by a signal
+  spool.reset();  // removes its file now, as a signal may end this process next
   return ExitAsCommand(stream, interrupts_);
 }
 
@@ -103,7 +103,7 @@ ExitCode RecordRun::Conclude(const TraceSpooler& spooler, SpoolFile& spool) {
   if (spooler.collector_error().has_value()) {
     return ExitCode::kInternal;
   }
-  const auto& end = spooler.meter().end();  // that the target ended is a success
+  const auto& end = spooler.meter().end();  // the end of the target is a success
   const bool cut_short = end.has_value() && end->code != Code::kOk && end->code != Code::kGone;
   return cut_short && exported == ExitCode::kOk ? ExitCodeOf(ErrorOf(*end)) : exported;
 }
@@ -133,7 +133,7 @@ ExitCode RecordRun::ConcludeWithoutSamples(const TraceSpooler& spooler, SpoolFil
   } else {
     PrintNote("no thread did anything meanwhile: the recording is empty (--idle=all records threads that wait, too)");
   }
-  return Export(spool);  // threads and their states are in it; and who asked for a file gets one
+  return Export(spool);  // the trace has threads and their states, and the user asked for a file
 }
 
 void RecordRun::KeepTrace(SpoolFile& spool) {

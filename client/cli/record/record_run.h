@@ -1,6 +1,6 @@
 // Carries out one RecordPlan: starts the capture, spools it, exports it, waits for the command if we started one.
 //
-// The exit status is the command's where there is one, else an ExitCode. One object, one run.
+// The exit status is the command's if we started one, else an ExitCode. One object, one run.
 #pragma once
 
 #include <memory>

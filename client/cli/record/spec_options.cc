@@ -34,7 +34,7 @@ void SpecOptions::Declare(CLI::App& app, bool (*is_wanted)(const OptionRow&)) {
     if (row.option.help().empty() || !is_wanted(row)) {
       continue;
     }
-    // One flag may be of two fields: of which one is for the mode to say.
+    // Two fields may share a flag; the mode decides which of them it sets.
     CLI::Option* known = app.get_option_no_throw(std::string(row.long_flag()));
     if (known != nullptr) {
       known
@@ -90,7 +90,7 @@ bool SpecOptions::Says(std::string_view path) const {
                              [&](const Declared& one) { return IsPartOf(one.row->path, path) && IsGiven(one); });
 }
 
-// A whole and a part of it: which of them is meant?
+// Refuses an option together with another one that sets a part of the same field.
 Result<void> SpecOptions::CheckParts() const {
   for (const Declared& whole : declared_) {
     for (const Declared& part : declared_) {

@@ -1,7 +1,7 @@
-// The options of a capture on the command line: every row of the table of options (rpc/messages/option_table.h) that
-// has a flag, declared and read here, so that they mean the same in every command.
+// The options of a capture on the command line: declares and reads every row of the table of options
+// (rpc/messages/option_table.h) that has a flag, so that they mean the same in every command.
 //
-// Owned by the command; outlives the parse. Single-threaded.
+// Owned by the command; must outlive the parse. Single-threaded.
 #pragma once
 
 #include <list>
@@ -22,22 +22,22 @@ class SpecOptions {
  public:
   void Declare(CLI::App& app, bool (*is_wanted)(const OptionRow&));
 
-  // For what another option of the command says, too: as if it had been written after the flag of that row.
+  // Sets an option for another option of the command, as if `text` had been written after the flag of that row.
   void Say(std::string_view path, std::string text);
-  // Whether something is written of that message, or of that field: "trace.schedule".
+  // Whether an option of that message or field was given: "trace.schedule".
   bool Says(std::string_view path) const;
 
-  // After the parse: what was written, checked, with the defaults of what was not. Without a target.
+  // Call after the parse. Returns the checked options, with defaults filled in, without a target.
   Result<v1::CaptureSpec> Read() const;
 
  private:
   struct Declared {
     const OptionRow* row = nullptr;
-    const CLI::Option* option = nullptr;        // null: see Say
-    const CLI::Option* short_option = nullptr;  // the flag that stands for one value
+    const CLI::Option* option = nullptr;        // null: set by Say
+    const CLI::Option* short_option = nullptr;  // the flag for one fixed value
     std::string text;
-    std::vector<std::string> texts;  // of one that may be repeated
-    bool is_on = false;              // of one without a value, as the opposite of it
+    std::vector<std::string> texts;  // of a repeatable option
+    bool is_on = false;              // of a flag without a value, or of its opposite
     bool is_opposite_on = false;
   };
 
@@ -45,7 +45,7 @@ class SpecOptions {
   static bool IsGiven(const Declared& one);
   Result<void> CheckParts() const;
 
-  std::list<Declared> declared_;  // where CLI11 writes to: the addresses stay
+  std::list<Declared> declared_;  // CLI11 writes to these members: a list keeps their addresses
 };
 
 }  // namespace ptrace_prof

@@ -13,10 +13,10 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr mode_t kMode = 0666;  // the umask decides, as for every output
+constexpr mode_t kMode = 0666;  // limited by the umask, as for every output
 constexpr char kEnding[] = ".pftrace.tmp";
 
-// A file size limit is an error of write(2) like a full disk, not our end.
+// Makes write(2) fail at the file size limit, as on a full disk, where SIGXFSZ would end us.
 void OutliveSizeLimit() {
   ::signal(SIGXFSZ, [](int) {});
 }

@@ -1,8 +1,8 @@
-// The raw trace on disk while it is being recorded: "OUTPUT.pftrace.tmp", beside the output so that a rename works; or,
-// where the output is no plain file, a file without a name, of which nothing is left however we end.
+// The raw trace on disk while it is recorded: "OUTPUT.pftrace.tmp", beside the output so that a rename works. If the
+// output is not a regular file, a file without a name, which vanishes however we end.
 //
-// Handles SIGXFSZ for the whole process. Never overwrites a file (a trace kept from an aborted run stays). Removed by
-// the destructor unless kept. One owner, one thread.
+// Handles SIGXFSZ for the whole process. Never overwrites a file (a trace kept from an aborted run stays). The
+// destructor removes the file unless it is kept. One owner, one thread.
 #pragma once
 
 #include <cstddef>
@@ -18,20 +18,20 @@ namespace ptrace_prof {
 class SpoolFile {
  public:
   static Result<SpoolFile> Create(const std::string& output);
-  // `base`.pftrace.tmp is its name once it is kept.
+  // If the file is kept, its name is `base`.pftrace.tmp.
   static Result<SpoolFile> CreateNameless(const std::string& base);
   SpoolFile(SpoolFile&&) noexcept;
   SpoolFile& operator=(SpoolFile&&) = delete;
   ~SpoolFile();
 
-  // kResourceExhausted when the disk is full: what fits was written, a trace may end anywhere.
+  // kResourceExhausted if the disk is full: what fits was written, and a trace may end anywhere.
   Result<void> Append(std::span<const std::byte> bytes);
 
-  // A descriptor of its own, at the beginning.
+  // An independent descriptor, at the beginning of the file.
   Result<UniqueFd> OpenForReading() const;
-  // The trace is the output: gives it its name. Nothing is left to remove then.
+  // Makes the trace the output: gives it that name. Nothing is left to remove then.
   Result<void> RenameTo(const std::string& output);
-  // It stays, at path(). An error where it has no name and can get none.
+  // Keeps the file, at path(). An error if it has no name and cannot get one.
   Result<void> Keep();
 
   const std::string& path() const { return path_; }

@@ -42,7 +42,7 @@ bool Suspension::TakeContinued() { return g_was_continued.exchange(false); }
 
 void Suspension::StopNow() {
   Handle(SIGTSTP, SIG_DFL, nullptr);
-  ::kill(::getpid(), SIGTSTP);  // ignored by the kernel where no shell is there to continue us
+  ::kill(::getpid(), SIGTSTP);  // the kernel ignores it if no shell could continue us
   Handle(SIGTSTP, OnStop, nullptr);
 }
 

@@ -1,7 +1,9 @@
-// Ctrl-Z and `fg`, for a program that has taken the terminal over: SIGTSTP and SIGCONT become something to ask for, so
-// that the terminal is given back before we stop and taken again afterwards, on the thread that knows it.
+// Handles Ctrl-Z and `fg` in a program that controls the terminal. SIGTSTP and SIGCONT become requests that the thread
+// of the terminal asks for. So it can restore the terminal before the stop and take it over afterwards.
 //
-// What was ignored when we started stays ignored. Make it before ncurses, which takes SIGTSTP where nobody has it; the
+// A signal that was ignored at our start stays ignored. Create the object before ncurses, which handles SIGTSTP itself
+// if it has no handler yet; the destructor restores the old handlers. One object at a time; its handlers may run on any
+// thread, the rest is for one.
 // destructor puts back what was there. One object at a time; its handlers are for any thread, the rest for one.
 #pragma once
 
@@ -16,11 +18,11 @@ class Suspension {
   Suspension(const Suspension&) = delete;
   Suspension& operator=(const Suspension&) = delete;
 
-  // Since the last time somebody asked: shall we stop, and were we stopped (by SIGSTOP, too) and continued?
+  // Since the last call: were we asked to stop, and were we stopped (also by SIGSTOP) and continued?
   bool TakeStopRequest();
   bool TakeContinued();
-  // Stops the process, as the signal would have without us; returns when it is continued, or at once where nobody could
-  // continue it.
+  // Stops the process, as the default action of the signal would. Returns when the process is continued, or at once if
+  // no process could continue it.
   void StopNow();
 
  private:

@@ -14,7 +14,7 @@ namespace {
 struct QualityWord {
   SampleQuality quality;
   const char* word;
-  bool always;  // shown even when there is none
+  bool always;  // shown even if the count is 0
 };
 constexpr Nanos kWorthTelling = Nanos::FromMillis(100);
 constexpr QualityWord kQualityWords[] = {
@@ -39,7 +39,7 @@ double StoppedShare(const Accounting& totals) {
   return totals.wall.value > 0 ? 100 * totals.stopped_total.seconds() / totals.wall.seconds() : 0;
 }
 
-// What the counters of one part say, of those that are not 0.
+// The text for those counters of one part that are not 0.
 template <typename Totals>
 std::string ClosingsOf(ClosingPart part, const Totals& totals) {
   std::string text;
@@ -68,7 +68,7 @@ std::string Cost(const Accounting& totals) {
       text += fmt::format(" of {:.0f} us (half of them; 9 of 10 {:.0f}, longest {:.0f}), {:.2f} % of the time",
                           totals.stopped_median.seconds() * 1e6, totals.stopped_p90.seconds() * 1e6,
                           totals.stopped_longest.seconds() * 1e6, StoppedShare(totals));
-    } else {  // so few stops as a tracer's have no quantiles
+    } else {  // a tracer makes too few stops for quantiles
       text += fmt::format(" of {:.0f} us on average",
                           totals.stopped_total.seconds() * 1e6 / static_cast<double>(totals.stops));
       if (totals.stopped_longest.value > 0) {
@@ -79,7 +79,7 @@ std::string Cost(const Accounting& totals) {
   return text + ClosingsOf(ClosingPart::kStops, totals);
 }
 
-// What telling cost the process, as far as that was measured there. An event that is lost has been told of, too.
+// What tracing cost the process, as far as it was measured there. Lost events cost time too.
 std::string CostOfEvents(const Accounting& totals) {
   if (totals.event_cost_ns <= 0 || totals.wall.value <= 0) {
     return "";
@@ -90,7 +90,7 @@ std::string CostOfEvents(const Accounting& totals) {
                      totals.event_cost_ns, 100 * share);
 }
 
-// How long the process waited for us (--on-full throttle).
+// How long the process waited for room in the buffer (--on-full throttle).
 std::string Held(const Accounting& totals) {
   if (totals.holds == 0) {
     return "";
@@ -138,7 +138,7 @@ std::string TimeOf(Nanos elapsed, Nanos whole) {
                           : fmt::format("{:>4.0f}/{:g} s", std::floor(elapsed.seconds()), whole.seconds());
 }
 
-// Comes last: where the terminal is narrow, it is what is cut.
+// Comes last, so that a narrow terminal cuts it first.
 std::string BarOf(Nanos elapsed, Nanos whole) {
   constexpr size_t kWidth = 20;
   if (whole.value <= 0) {
@@ -148,7 +148,7 @@ std::string BarOf(Nanos elapsed, Nanos whole) {
   return fmt::format("  [{:<{}}]", std::string(drawn, '#'), kWidth);
 }
 
-// From which on they do; traces of before do not say.
+// The rates above which launches get no stack; older traces do not have them.
 std::string RatesOf(const GpuAccounting& totals) {
   return totals.launch_rate == 0 ? ""
                                  : fmt::format(" (above {} a second and thread, of graphs {})",
@@ -176,7 +176,7 @@ std::string GpuClosingLines(const GpuAccounting& totals) {
       text += fmt::format(" ({} {})", Percent(row.count, totals.kernels), row.what);
     }
   }
-  // Where buffers of records had no room the calls that launched kernels may be lost with these.
+  // If record buffers had no room, the launch calls of these kernels may be lost too.
   const std::string_view least = totals.declined_buffers > 0 ? "at least " : "";
   text +=
       fmt::format("; launches {}{}, kernels lost {}{}", least, Grouped(totals.launches), least, Grouped(totals.unseen));
@@ -244,14 +244,14 @@ std::string LiveLine(v1::Mode mode, const Accounting& totals, Nanos elapsed, Nan
 
 namespace {
 
-// Why the rate fell, and what lifts that.
+// Why the rate fell, and how to lift the limit.
 std::string_view LimitMet(const Accounting& totals) {
   switch (totals.limit) {
     case RateLimit::kCpu: return "--max-overhead was met (off, or a larger share, lifts it)";
     case RateLimit::kStops: return "--max-stopped was met (off, or a larger share, lifts it)";
     case RateLimit::kNone: break;
   }
-  constexpr double kOwnFault = 60;  // percent of a core: so much of its time it worked itself
+  constexpr double kOwnFault = 60;  // percent of a core: at this load the collector itself was too slow
   return Overhead(totals) >= kOwnFault
              ? "the collector could not read so much in time (fewer threads or processes help)"
              : "the machine was busy, and the collector got no CPU in time";

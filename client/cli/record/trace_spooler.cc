@@ -13,7 +13,8 @@ constexpr size_t kBufferSize = 256 * 1024;
 
 }  // namespace
 
-// A command gets the first Ctrl-C itself and may have something to finish, which is worth recording.
+// With a command, the first interrupt does not stop the recording: the command gets it too, and its end is worth
+// recording.
 TraceSpooler::TraceSpooler(CaptureStream& stream, SpoolFile& spool, Interrupts& interrupts, Progress& progress,
                            std::function<void(std::string_view notice)> tell)
     : stream_(stream),

@@ -1,4 +1,4 @@
-// Carries a trace from a running capture to its spool file until the capture ends, and ends it when asked to.
+// Copies a trace from a running capture to its spool file until the capture ends, and ends the capture on request.
 //
 //   kRunning ──enough interrupts──► kStopping ──one more──► aborted (collector killed)
 //      │                               │  └─kStopPatience over: killed
@@ -22,7 +22,7 @@ namespace ptrace_prof {
 
 class TraceSpooler {
  public:
-  // `tell` gets what the collector has to say, as it comes.
+  // `tell` receives the collector's notices as they arrive.
   TraceSpooler(CaptureStream& stream, SpoolFile& spool, Interrupts& interrupts, Progress& progress,
                std::function<void(std::string_view notice)> tell);
 
@@ -31,7 +31,7 @@ class TraceSpooler {
   const TraceMeter& meter() const { return meter_; }
   bool aborted() const { return aborted_; }
   const std::optional<Error>& disk_error() const { return disk_error_; }
-  // The stream was no trace, or the collector did not end well.
+  // The stream was not a trace, or the collector did not end cleanly.
   const std::optional<Error>& collector_error() const { return collector_error_; }
 
  private:
@@ -45,7 +45,7 @@ class TraceSpooler {
   Interrupts& interrupts_;
   Progress& progress_;
   const std::function<void(std::string_view)> tell_;
-  size_t told_ = 0;  // notices of the trace
+  size_t told_ = 0;  // number of notices of the trace that were reported
   std::set<std::string> told_texts_;
   TraceMeter meter_;
   int interrupts_to_stop_;

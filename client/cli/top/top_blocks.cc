@@ -13,7 +13,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kPatience = Nanos::FromMillis(100);  // until a signal is noticed in any case
+constexpr Nanos kPatience = Nanos::FromMillis(100);  // until a signal is noticed at the latest
 
 std::string TimeOfDay() {
   const std::time_t now = std::time(nullptr);
@@ -38,7 +38,7 @@ std::string Block(const TopModel& model, const TopSettings& settings) {
   return text + "\n";
 }
 
-// False: nobody reads any more.
+// False: the reader has closed our output.
 Result<bool> Write(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) {
     return true;
@@ -56,7 +56,7 @@ Result<void> PrintTopBlocks(SampleSource& source, const SampleBatch& first, cons
                             const Interrupts& interrupts) {
   TopModel model(settings.interval);
   model.SetQuery(settings.query);
-  model.ToggleSinceStart();  // which is: since the last block
+  model.ToggleSinceStart();  // resets every block, so this means: since the last block
   Nanos begin = first.begin;
   std::optional<SampleBatch> batch = first;
   Result<void> outcome;

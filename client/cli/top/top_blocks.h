@@ -1,4 +1,4 @@
-// `top` as plain text: a block on standard output for every interval, about that interval.
+// `top` as plain text: for every interval a block about that interval on standard output.
 //
 // Runs until the source ends, the blocks are complete or a signal asks to end. One thread.
 #pragma once
@@ -9,8 +9,8 @@
 
 namespace ptrace_prof {
 
-// Ends without an error when nobody reads any more (EPIPE; SIGPIPE must be ignored). kResourceExhausted:
-// the output cannot be written.
+// Ends without an error when the reader has closed the output (EPIPE; SIGPIPE must be ignored). kResourceExhausted: the
+// output cannot be written.
 Result<void> PrintTopBlocks(SampleSource& source, const SampleBatch& first, const TopSettings& settings,
                             const Interrupts& interrupts);
 

@@ -35,7 +35,7 @@ constexpr char kFooter[] =
 constexpr TopView kViews[] = {TopView::kFunctions, TopView::kLines, TopView::kThreads, TopView::kProcesses};
 constexpr TopSort kSorts[] = {TopSort::kSelf, TopSort::kTotal, TopSort::kName};
 
-// Which of `all` is called so; the first one when there is no word.
+// The value in `all` with that name; the first one if `word` is empty.
 template <typename T, size_t N>
 Result<T> Choose(std::string_view option, const std::string& word, const T (&all)[N]) {
   std::string names;
@@ -48,7 +48,7 @@ Result<T> Choose(std::string_view option, const std::string& word, const T (&all
   return Error{Code::kInvalidArgument, fmt::format("{} does not know '{}'", option, word), "write one of: " + names};
 }
 
-// Until the target was opened, so that errors are said where a person will read them.
+// Waits until the target is open, so that errors appear before the screen is taken over.
 Result<SampleBatch> AwaitFirst(SampleSource& source, const Interrupts& interrupts) {
   while (!source.ended() && interrupts.count() == 0) {
     PP_ASSIGN_OR_RETURN(std::optional<SampleBatch> batch, source.Next(kPoll));
@@ -91,7 +91,7 @@ class TopCommand : public Command {
     if (task.has_error()) {
       return static_cast<int>(Fail(task.error(), ExitCode::kUsage));
     }
-    ::signal(SIGPIPE, SIG_IGN);  // a pipe that nobody reads is an error of writing
+    ::signal(SIGPIPE, SIG_IGN);  // writing to a closed pipe is an error then, and does not kill us
     const Interrupts interrupts(Interrupts::Mode::kAlone);
     const auto source = context.backend.StartSamples(task.value(), kBatchInterval);
     if (source.has_error()) {
@@ -110,7 +110,7 @@ class TopCommand : public Command {
     PP_ASSIGN_OR_RETURN(*task.mutable_spec(), spec_.Read());
     PP_ASSIGN_OR_RETURN(settings_.pid, ParseTarget(pid_));
     SetTarget(settings_.pid, &task);
-    task.mutable_spec()->set_gpu_counters(v1::GPU_COUNTERS_OFF);  // there is no place for them
+    task.mutable_spec()->set_gpu_counters(v1::GPU_COUNTERS_OFF);  // top does not show them
     PP_ASSIGN_OR_RETURN(settings_.query.view, Choose("--by", by_, kViews));
     PP_ASSIGN_OR_RETURN(settings_.query.sort, Choose("--sort", sort_, kSorts));
     if (!interval_.empty()) {

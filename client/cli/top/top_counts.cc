@@ -159,14 +159,14 @@ void TopNames::Free(const std::vector<bool>& gone) {
 
 void TopNames::LearnProcesses(const SampleBatch& batch) {
   if (processes_.size() + batch.processes.size() > limits_.processes) {
-    processes_.clear();  // those that still do something are named again
+    processes_.clear();  // active processes come again with a later batch
   }
   for (const SampleBatch::Process& process : batch.processes) {
     processes_[process.pid] = process;
   }
 }
 
-// One batch on its way into cells: a place counts once a stack, however often it is in there.
+// Converts one batch to cells. A place counts once per stack, however often the stack contains it.
 class TopNames::SliceMaker {
  public:
   SliceMaker(TopNames& names, const SampleBatch& batch) : names_(names), batch_(batch) {
@@ -229,8 +229,8 @@ class TopNames::SliceMaker {
 
   TopNames& names_;
   const SampleBatch& batch_;
-  std::vector<FramePlaces> places_;  // by number of the frame in the batch
-  std::vector<uint64_t> in_stack_;   // by place: the last stack that it was in
+  std::vector<FramePlaces> places_;  // by frame number in the batch
+  std::vector<uint64_t> in_stack_;   // by place: the last stack that contained it
   uint64_t stack_number_ = 0;
   std::unordered_map<CellKey, TopCell> cells_;
 };

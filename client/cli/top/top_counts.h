@@ -1,8 +1,8 @@
-// The sums behind `top`: how often each place of the code was seen in each thread, over any set of batches.
+// The sums behind `top`: how often each place in the code was seen in each thread, over any set of batches.
 //
-// TopNames numbers what batches speak of (places, threads) for good; TopSlice is one batch in these numbers; TopTally
-// is a sum of slices, to which a slice can be added and from which it can be taken away again. All of them are bounded:
-// what is beyond is counted under a name that says so. Pure data, single-threaded, all text is the target's.
+// TopNames gives permanent numbers to the places and threads of batches. TopSlice is one batch in these numbers.
+// TopTally is a sum of slices; slices can be added and subtracted. All of them are bounded: the excess is counted under
+// a name that says so. Pure data, single-threaded; all text comes from the target.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +20,11 @@ namespace ptrace_prof {
 using PlaceId = StrongId<struct PlaceIdTag, uint32_t>;
 using ThreadIndex = StrongId<struct ThreadIndexTag, uint32_t>;
 
-// Places that are no place in the code.
+// Special places, which are not in the code.
 inline constexpr PlaceId kWholeThread{0};  // total: all samples of the thread
 inline constexpr PlaceId kGilTime{1};      // total: nanoseconds for which the thread held the GIL
 inline constexpr size_t kReservedPlaces = 2;
-// Where the samples of threads are counted for which there was no number.
+// Collects the samples of threads that got no number.
 inline constexpr ThreadIndex kOtherThreads{0};
 
 enum class PlaceLevel : uint8_t { kFunction, kLine, kSourceLine, kNone };
@@ -33,7 +33,7 @@ struct TopPlace {
   PlaceLevel level = PlaceLevel::kNone;
   std::string function;  // empty for kSourceLine
   std::string file;
-  int32_t line = 0;  // of the definition for kFunction
+  int32_t line = 0;  // kFunction: line of the definition
 };
 
 struct TopThread {
@@ -50,7 +50,7 @@ struct TopCell {
   uint64_t total = 0;
 };
 
-// Of a thread (high half) and a place (low half).
+// A thread (high half) and a place (low half).
 using CellKey = uint64_t;
 constexpr CellKey KeyOf(ThreadIndex thread, PlaceId place) { return (uint64_t{thread.value} << 32) | place.value; }
 constexpr ThreadIndex ThreadOf(CellKey key) { return ThreadIndex(static_cast<uint32_t>(key >> 32)); }
@@ -69,12 +69,12 @@ class TopTally {
 
   void Add(const TopSlice& slice);
   void Subtract(const TopSlice& slice);
-  // Counts what these threads did under kOtherThreads.
+  // Moves the counts of these threads to kOtherThreads.
   void Fold(const std::vector<bool>& gone);
 
   const std::unordered_map<CellKey, TopCell>& cells() const { return cells_; }
   const SampleBatch::Counters& counters() const { return counters_; }
-  // Those that are in the cells; what a hostile daemon says may not add up.
+  // Samples in the cells. Bounded, because the counters of a hostile daemon may be inconsistent.
   uint64_t samples() const { return counters_.samples - std::min(counters_.thinned, counters_.samples); }
   Nanos span() const { return span_; }
   bool Has(ThreadIndex thread) const { return cells_.contains(KeyOf(thread, kWholeThread)); }
@@ -98,7 +98,7 @@ class TopNames {
   TopNames() : TopNames(Limits{}) {}
   explicit TopNames(const Limits& limits);
 
-  // The batch in numbers. It must be Valid().
+  // The batch in permanent numbers. It must be Valid().
   TopSlice Slice(const SampleBatch& batch);
 
   const TopPlace& place(PlaceId id) const { return places_[id.value]; }
@@ -106,7 +106,7 @@ class TopNames {
   const std::map<Pid, SampleBatch::Process>& processes() const { return processes_; }
 
   bool threads_full() const { return thread_index_.size() + 1 >= limits_.threads; }
-  // These numbers may be given to others.
+  // Releases these numbers for reuse.
   void Free(const std::vector<bool>& gone);
 
  private:
@@ -131,7 +131,7 @@ class TopNames {
   std::map<std::pair<Pid, Tid>, ThreadIndex> thread_index_;
   std::vector<ThreadIndex> free_threads_;
   std::map<Pid, SampleBatch::Process> processes_;
-  PlaceId other_[3];    // by level: the code for which there was no number
+  PlaceId other_[3];    // by level: code that got no number
   PlaceId no_code_[3];  // by level: a thread without a Python frame
 };
 

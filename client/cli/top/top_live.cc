@@ -9,7 +9,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kWindow = Nanos::FromSeconds(5);
-constexpr Nanos kKeyDelay = Nanos::FromMillis(25);  // until a key is seen while samples are awaited
+constexpr Nanos kKeyDelay = Nanos::FromMillis(25);  // until a key is noticed while waiting for samples
 
 Result<SourceFile> NoSourceHere(Pid, const std::string& path) {
   return Error{Code::kNotFound, "no source of " + path + ": the process runs on another machine", ""};
@@ -50,7 +50,7 @@ class TopLive {
   }
 
  private:
-  // False: there is no terminal any more.
+  // False: the terminal is gone.
   bool ObeyKeys() {
     while (!session_.wants_to_quit()) {
       const ScreenInput input = screen_.Read();

@@ -1,7 +1,7 @@
-// `top` on a screen: draws the samples as they come and obeys the keys.
+// `top` on a screen: draws the samples as they arrive and handles the keys.
 //
-// Runs until the person quits, a signal asks to end or the terminal goes away. When the source ends, the screen says so
-// and keeps the last picture. Returns the source's error, if that is how it ended. One thread.
+// Runs until the user quits, a signal asks to end or the terminal goes away. When the source ends, the screen says so
+// and keeps the last picture. Returns the source's error if there was one. One thread.
 #pragma once
 
 #include "client/cli/interrupts.h"

@@ -12,7 +12,7 @@ bool TopModel::Add(const SampleBatch& batch) {
   slices_.push_back(names_.Slice(batch));
   live_.window.Add(slices_.back());
   live_.start.Add(slices_.back());
-  // The window spans whole batches: at least the newest, and else not more than its length.
+  // The window holds whole batches: at least the newest, and otherwise no more than its length.
   while (slices_.size() > 1 && slices_.back().end - slices_.front().begin > window_length_) {
     live_.window.Subtract(slices_.front());
     slices_.pop_front();
@@ -123,7 +123,7 @@ void TopModel::MoveSelection(int rows_down) {
   const auto last = static_cast<int64_t>(rows().size()) - 1;
   const int64_t wanted = static_cast<int64_t>(selected()) + rows_down;
   chosen_at_ = static_cast<size_t>(std::max<int64_t>(0, std::min(wanted, last)));
-  // At the top one looks at whatever is the most.
+  // The selection at the top stays at the top, and does not follow its row.
   chosen_ = chosen_at_ == 0 || last < 0 ? std::nullopt : std::optional(rows()[chosen_at_].identity);
 }
 

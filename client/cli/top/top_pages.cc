@@ -10,11 +10,11 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kHeadLines = 4;  // target, totals, what is shown, columns
+constexpr int kHeadLines = 4;  // target, totals, the view, columns
 constexpr int kFootLines = 1;  // keys
 constexpr double kHotShare = 0.2;
 constexpr double kWarmShare = 0.05;
-constexpr int kSourceBesideFrom = 100;  // columns of a screen that has room for it
+constexpr int kSourceBesideFrom = 100;  // columns of a screen with room for source beside the rows
 
 constexpr std::string_view kTableKeys =
     "q Quit  ? Help  1 Functions  2 Lines  3 Threads  4 Processes  s/t/n Sort  / Filter  p Pause  w Window  Enter Open";
@@ -83,13 +83,13 @@ void DrawHead(const TopSession& session, std::vector<TopLine>& lines) {
   lines.push_back({ShownText(session), TopStyle::kPlain});
 }
 
-// The first of `shown` of `count` things, so that number `selected` is among them.
+// The first of the `shown` visible of `count` things, so that number `selected` is visible.
 size_t FirstShown(size_t selected, size_t count, size_t shown) {
   const size_t centred = selected > shown / 2 ? selected - shown / 2 : 0;
   return std::min(centred, count > shown ? count - shown : 0);
 }
 
-// The text of the line that the row is about.
+// The source line that the row is about.
 std::string SourceOf(const TopSession& session, const TopRow& row) {
   if (row.file.empty() || row.line < 1) {
     return "";
@@ -107,7 +107,7 @@ std::string SourceOf(const TopSession& session, const TopRow& row) {
   return begin != std::string::npos ? lines[index].substr(begin) : "";
 }
 
-// Where the source begins beside the rows; 0: it is not there.
+// The column where source begins beside the rows; 0: no source is shown.
 size_t SourceColumn(const TopSession& session, ScreenSize size) {
   const bool beside = session.model().query().view == TopView::kLines && size.columns >= kSourceBesideFrom;
   return beside ? static_cast<size_t>(size.columns) * 3 / 5 : 0;
@@ -123,7 +123,7 @@ std::string RowLine(const TopSession& session, const TopRow& row, ScreenSize siz
   if (text.size() > column) {
     size_t end = column;
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) {
-      --end;  // no character is cut
+      --end;  // do not cut within a character
     }
     text.resize(end);
   }
@@ -211,7 +211,7 @@ std::vector<TopLine> DrawTop(const TopSession& session, ScreenSize size) {
       }
       break;
   }
-  lines.resize(static_cast<size_t>(std::max(0, size.rows - kFootLines)));  // cut, or filled with empty ones
+  lines.resize(static_cast<size_t>(std::max(0, size.rows - kFootLines)));  // cut, or padded with empty lines
   lines.push_back({std::string(KeysOf(session.page())), TopStyle::kKeys});
   return lines;
 }

@@ -1,4 +1,4 @@
-// What stands on the screen of a `top`: lines of text with a style, for a screen of a given size. Pure; knows no
+// Lays out the screen of `top`: lines of text with a style, for a screen of a given size. Pure; independent of the
 // terminal.
 #pragma once
 
@@ -21,9 +21,9 @@ struct ScreenSize {
   int columns = 80;
 };
 
-// How many rows of a table or lines of a source fit.
+// How many table rows or source lines fit.
 int BodyRows(ScreenSize size);
-// At most size.rows lines, from the top.
+// At most size.rows lines, top to bottom.
 std::vector<TopLine> DrawTop(const TopSession& session, ScreenSize size);
 
 }  // namespace ptrace_prof

@@ -77,10 +77,10 @@ struct ProcessSums {
   uint64_t gil = 0;
 };
 
-// Its own samples, and for each of its ancestors: a part of their total.
+// Adds the samples to the process itself, and to the totals of its ancestors.
 void AddToTree(const TopNames& names, Pid pid, uint64_t samples, std::map<Pid, ProcessSums>& sums) {
   sums[pid].self += samples;
-  std::vector<Pid> seen;  // what a hostile collector says may go in a circle
+  std::vector<Pid> seen;  // guards against cycles from a hostile collector
   while (std::find(seen.begin(), seen.end(), pid) == seen.end() && seen.size() < 64) {
     seen.push_back(pid);
     sums[pid].total += samples;

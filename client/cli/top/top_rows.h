@@ -1,6 +1,6 @@
-// The rows of one picture of `top`: a tally looked at from one side, filtered and sorted.
+// The rows of one picture of `top`: a tally in one view, filtered and sorted.
 //
-// Pure functions. All text in a row is the target's and not yet printable.
+// Pure functions. All text in a row comes from the target and is not yet printable.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ namespace ptrace_prof {
 enum class TopView : uint8_t { kFunctions, kLines, kThreads, kProcesses };
 enum class TopSort : uint8_t { kSelf, kTotal, kName };
 
-// Only what one process or one thread did.
+// Restricts rows to one process or one thread.
 struct TopScope {
   Pid pid;
   Tid tid;  // 0: the whole process
@@ -26,12 +26,12 @@ struct TopQuery {
   TopView view = TopView::kFunctions;
   TopSort sort = TopSort::kSelf;
   bool reversed = false;
-  std::string filter;  // a part of what a row says; upper and lower case are the same
+  std::string filter;  // a part of the row's text; case is ignored
   std::optional<TopScope> scope;
 };
 
 struct TopRow {
-  uint64_t identity = 0;                      // the same row in the next picture of the same view
+  uint64_t identity = 0;                      // identifies the row in later pictures of the same view
   std::string name;                           // of the function, thread or process
   std::string file;                           // kFunctions, kLines
   int32_t line = 0;                           // likewise; 0 = unknown
@@ -41,9 +41,9 @@ struct TopRow {
   std::string command;                        // kProcesses
   ThreadState state = ThreadState::kUnknown;  // kThreads
   bool holds_gil = false;                     // kThreads
-  double gil_share = 0;                       // kThreads, kProcesses: of the time
+  double gil_share = 0;                       // kThreads, kProcesses: share of the time
   uint64_t self = 0;
-  uint64_t total = 0;  // kProcesses: with its descendants
+  uint64_t total = 0;  // kProcesses: including descendants
   double self_share = 0;
   double total_share = 0;
 };
@@ -54,7 +54,7 @@ std::vector<TopRow> MakeTopRows(const TopNames& names, const TopTally& tally, co
 std::map<int32_t, TopCell> CountsOfLines(const TopNames& names, const TopTally& tally,
                                          const std::optional<TopScope>& scope, const std::string& file);
 
-// Upper and lower case of ASCII are the same.
+// Ignores the case of ASCII letters.
 bool ContainsText(const std::string& text, const std::string& part);
 
 }  // namespace ptrace_prof

@@ -22,18 +22,18 @@
 #define NCURSES_WIDECHAR 1
 #include <curses.h>
 #include <term.h>
-#undef columns  // macros of term.h
+#undef columns  // macros from term.h
 #undef lines
 
 namespace ptrace_prof {
 namespace {
 
-constexpr int kEscapeDelay = 25;  // ms between Escape alone and the beginning of a longer key
+constexpr int kEscapeDelay = 25;  // ms that separate Escape alone from the beginning of a longer key
 constexpr wint_t kCtrlL = 12;
 
 struct StyleRow {
   TopStyle style;
-  short foreground;  // -1: as the terminal has it
+  short foreground;  // -1: the terminal's default
   attr_t attributes;
 };
 constexpr StyleRow kStyles[] = {
@@ -58,7 +58,7 @@ constexpr KeyRow kControlKeys[] = {
     {27, TopKey::Kind::kEscape},  {8, TopKey::Kind::kBackspace}, {127, TopKey::Kind::kBackspace},
 };
 
-// The next character of well-formed UTF-8; what is not becomes '?'.
+// The next character of well-formed UTF-8; a malformed one becomes '?'.
 wchar_t NextCharacter(std::string_view& text) {
   const auto first = static_cast<uint8_t>(text[0]);
   const size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
@@ -74,7 +74,7 @@ wchar_t NextCharacter(std::string_view& text) {
   return static_cast<wchar_t>(value);
 }
 
-// As much of the text as has room in `columns`; what the terminal cannot show becomes '?'.
+// As much of the text as fits into `columns`; characters that the terminal cannot show become '?'.
 std::wstring Fitted(std::string_view text, int columns, bool utf8) {
   std::wstring fitted;
   int used = 0;
@@ -101,7 +101,7 @@ std::string Utf8(wint_t character) {
   return size == static_cast<size_t>(-1) ? std::string() : std::string(bytes, size);
 }
 
-// Asked before newterm(), which would end the process.
+// Call before newterm(), which would end the process.
 Result<void> CheckTerminal() {
   const char* name = std::getenv("TERM");
   int found = 0;
@@ -124,21 +124,21 @@ Result<void> CheckTerminal() {
 
 struct TopScreen::Impl {
   SCREEN* screen = nullptr;
-  std::FILE* keyboard = nullptr;  // ours when it is not stdin
+  std::FILE* keyboard = nullptr;  // opened by us if it is not stdin
   bool utf8 = false;
   bool colours = false;
-  // There before ncurses is, which then leaves these signals alone: its handler would draw in the middle of anything,
-  // and it ignores SIGTSTP whenever it draws, so that Ctrl-Z came to nothing now and then.
+  // Created before ncurses, which then leaves these signals alone. Its own handler would draw in the middle of
+  // anything, and it ignores SIGTSTP whenever it draws, so that Ctrl-Z sometimes had no effect.
   std::optional<Suspension> suspension;
 
   int keyboard_fd() const { return ::fileno(keyboard); }
   void SetUp();
   void TakeAgain();
-  bool ObeySuspension();  // whether the picture has to be drawn again
+  bool ObeySuspension();  // returns whether the picture must be drawn again
   attr_t AttributesOf(TopStyle style) const;
 };
 
-// Colours where the terminal has them; Ctrl-\ must not leave the terminal like this.
+// Uses colours if the terminal has them. Ctrl-\ must not kill us and leave the terminal in this state.
 void TopScreen::Impl::SetUp() {
   ::cbreak();
   ::noecho();
@@ -163,7 +163,7 @@ void TopScreen::Impl::SetUp() {
   }
 }
 
-// After somebody else had the terminal, who may have changed its size unbeknown to us.
+// Call after another program had the terminal, which may have changed its size meanwhile.
 void TopScreen::Impl::TakeAgain() {
   winsize size{};
   if (::ioctl(keyboard_fd(), TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0) {
@@ -236,7 +236,7 @@ void TopScreen::Draw(const std::vector<TopLine>& lines) {
     const attr_t attributes = impl_->AttributesOf(line.style);
     std::wstring text = Fitted(line.text, space.columns, impl_->utf8);
     if ((attributes & A_REVERSE) != 0) {
-      text.append(static_cast<size_t>(space.columns), L' ');  // a bar over the whole width
+      text.append(static_cast<size_t>(space.columns), L' ');  // fills the whole width
     }
     ::wattrset(stdscr, static_cast<int>(attributes));
     ::wmove(stdscr, row, 0);

@@ -1,8 +1,7 @@
-// The terminal as a full screen, and its keyboard: the only place that knows ncurses.
+// The full-screen terminal and its keyboard. Only this file uses ncurses.
 //
-// Open() takes the terminal over, the destructor gives it back as it was; so it is too while Ctrl-Z has stopped us
-// (Read() sees to that). Signals that ask to end must be handled by somebody else, before (Interrupts). One at a time,
-// one thread.
+// Open() takes over the terminal, the destructor restores it. Read() also restores it while Ctrl-Z has stopped us.
+// Signals that ask to end must already be handled elsewhere (Interrupts). One object at a time, one thread.
 #pragma once
 
 #include <memory>
@@ -22,7 +21,7 @@ struct ScreenInput {
 
 class TopScreen {
  public:
-  // kUnimplemented: this terminal cannot, and why.
+  // kUnimplemented says why this terminal is unsuitable.
   static Result<std::unique_ptr<TopScreen>> Open();
   ~TopScreen();
   TopScreen(const TopScreen&) = delete;
@@ -30,7 +29,7 @@ class TopScreen {
 
   ScreenSize size() const;
   void Draw(const std::vector<TopLine>& lines);
-  // What was pressed, without waiting.
+  // The keys that were pressed; does not wait.
   ScreenInput Read();
   void AwaitKey(Nanos timeout);
 

@@ -108,7 +108,7 @@ void TopSession::OpenSelected() {
   page_ = Page::kSource;
 }
 
-// One thing at a time: the filter, then the scope.
+// Leaves one level at a time: first the filter, then the scope.
 void TopSession::Leave() {
   if (!model_.query().filter.empty()) {
     model_.SetFilter("");

@@ -1,10 +1,10 @@
-// One person before a `top` on a screen: what is shown (table, source, help, a filter being typed) and what keys do.
+// The state of an interactive `top`: the page (table, source, help, or the filter input) and what each key does.
 //
 //        ┌─────────── Esc ───────────┐
 //   kTable ──/──► kFilter   kTable ──┼─Enter on a function or line─► kSource        any ──?──► kHelp ──any key──► back
 //        └─ Enter, Esc ◄─┘           └─────────────────────────────────┘
 //
-// Pure apart from reading source files through the function that it is given. Knows no terminal. One thread.
+// Pure, except that it reads source files through the given function. Independent of the terminal. One thread.
 #pragma once
 
 #include <functional>
@@ -40,10 +40,10 @@ using SourceReader = std::function<Result<SourceFile>(Pid, const std::string& pa
 class TopSession {
  public:
   enum class Page : uint8_t { kTable, kFilter, kSource, kHelp };
-  // A file that is looked at, and where.
+  // An open source file.
   struct Source {
     std::string path;
-    int32_t line = 1;  // where the cursor is
+    int32_t line = 1;  // the line of the cursor
   };
 
   TopSession(TopModel& model, Pid target, SourceReader reader)
@@ -51,7 +51,7 @@ class TopSession {
 
   void OnKey(const TopKey& key);
   void SetPageRows(int rows) { page_rows_ = rows; }
-  // Said on the screen from now on: how the capture ended.
+  // Shown on the screen from now on: how the capture ended.
   void SetNotice(std::string notice) { notice_ = std::move(notice); }
 
   const TopModel& model() const { return model_; }
@@ -61,7 +61,7 @@ class TopSession {
   const std::string& notice() const { return notice_; }
   bool wants_to_quit() const { return quit_; }
 
-  // As the target sees the file; kept for a while.
+  // The file in the target's view of the file system; cached.
   const Result<SourceFile>& FileOf(const std::string& path) const;
 
  private:

@@ -13,7 +13,7 @@ namespace {
 struct ViewWords {
   TopView view;
   std::string_view name;
-  std::string_view self;  // the columns; where the rows are sorted by one, a mark stands before it
+  std::string_view self;  // the columns; the sorted one has a mark
   std::string_view total;
   std::string_view about;
 };
@@ -47,7 +47,7 @@ std::string Marked(std::string_view column, bool sorted, bool reversed) {
   return fmt::format("{}{}", !sorted ? "" : reversed ? "-" : "*", column);
 }
 
-// A path within what is left of `width`: its end says more, and its last part is never cut.
+// Fits a path into the rest of `width`. It is cut at the front, as the end says more; the file name is never cut.
 std::string FileText(const std::string& file, size_t used, size_t width) {
   if (width == 0 || used + file.size() <= width) {
     return file;
@@ -101,7 +101,7 @@ std::string_view NameOf(TopSort sort) {
 
 std::string TopHeading(const TopQuery& query) {
   const ViewWords& words = WordsOf(query.view);
-  const bool gil_column = query.view == TopView::kThreads;  // all that a thread did is its own
+  const bool gil_column = query.view == TopView::kThreads;  // for a thread, self and total are the same
   return fmt::format("{:>7} {:>8} {:>9} {:>9}  {}", Marked(words.self, query.sort == TopSort::kSelf, query.reversed),
                      Marked(words.total, query.sort == TopSort::kTotal && !gil_column, query.reversed), "SELF", "TOTAL",
                      Marked(words.about, query.sort == TopSort::kName, query.reversed));

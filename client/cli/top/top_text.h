@@ -1,4 +1,4 @@
-// The words of `top`, the same on a screen and in plain text: one line for each row, the headings, the totals.
+// The texts of `top`, for the screen and for plain text: the rows, the headings, the totals.
 //
 // Pure functions. Everything they return is printable.
 #pragma once
@@ -9,13 +9,13 @@
 
 namespace ptrace_prof {
 
-// "functions", "lines", "threads", "processes": as --by takes them.
+// "functions", "lines", "threads", "processes": the values of --by.
 std::string_view NameOf(TopView view);
 std::string_view NameOf(TopSort sort);
 
-// The heading of the columns, with a mark at the one that the rows are sorted by (-: reversed).
+// The column headings, with a mark at the sorted column (-: reversed).
 std::string TopHeading(const TopQuery& query);
-// The numbers of a row and what it is about. A file is cut at its beginning to fit into `width`; 0: never.
+// The numbers of a row and its name. A file is cut at the front to fit into `width`; 0: never.
 std::string TopRowText(const TopRow& row, TopView view, size_t width = 0);
 
 // "process 4711: python3 train.py, CPython 3.11.7"

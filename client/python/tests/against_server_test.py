@@ -1,8 +1,8 @@
 """The client against a server: the same body for ptrace-profd and for fake_server.py.
 
-PP_CLIENT_TARGET: the server's address; PP_CLIENT_SERVER: which of the two it is; PP_CLIENT_PID: a process that runs
-tests/targets/busycalls.py; PP_CLIENT_SLEEP: one that does not run Python; PP_CLIENT_BAD_NAMES: one that runs
-tests/targets/bad_names.py.
+PP_CLIENT_TARGET: the server's address; PP_CLIENT_SERVER: which of the two servers it is; PP_CLIENT_PID: a process that
+runs tests/targets/busycalls.py; PP_CLIENT_SLEEP: a process that does not run Python; PP_CLIENT_BAD_NAMES: a process
+that runs tests/targets/bad_names.py.
 """
 import asyncio
 import math
@@ -22,22 +22,22 @@ from ptrace_prof._proto import capture_pb2, extension_pb2, perfetto_pb2
 TARGET, SERVER = os.environ["PP_CLIENT_TARGET"], os.environ["PP_CLIENT_SERVER"]
 PID, SLEEP, BAD_NAMES = (int(os.environ[f"PP_CLIENT_{name}"]) for name in ("PID", "SLEEP", "BAD_NAMES"))
 NO_SUCH_PID = 4194303
-BUSY = "busy"  # in the name of what the target runs
+BUSY = "busy"  # part of the name of the function that the target runs
 DURATION = 0.3
-LONGER = 1.5  # in which a busy machine takes samples, too
+LONGER = 1.5  # long enough to take samples on a busy machine
 
 
 def start_time(pid):
-    """In clock ticks since boot."""
+    """Returns the start time of a process in clock ticks since boot."""
     return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
 
 
 def asked_of(trace):
-    """The CaptureSpec that the collector was given, as the header of its trace repeats it."""
+    """Returns the CaptureSpec of the collector, from the header of its trace."""
     packet = perfetto_pb2.Trace.FromString(trace.data).packet[0]
     task = packet.Extensions[extension_pb2.ptrace_prof].header.task
     at = 0
-    while task[at] != 0x12:  # CaptureTask.spec; before it only the verb, which is 0 and not there
+    while task[at] != 0x12:  # CaptureTask.spec; only the verb precedes it, and is absent as it is 0
         at += 1
     size, at, shift = 0, at + 1, 0
     while True:
@@ -74,7 +74,7 @@ class NamesThatAreNoText(Base):
         stacks = self.client.stacks(BAD_NAMES, locals=True)
         names = [frame.function for stack in stacks for frame in stack.frames]
         self.assertEqual(sum("bad" in name for name in names), 2, names)
-        str(stacks).encode()  # text, all of it
+        str(stacks).encode()  # all names must be encodable text
 
     def test_processes(self):
         [process] = [one for one in self.client.processes() if one.pid == BAD_NAMES]
@@ -128,7 +128,7 @@ class Recording(Base):
             elif row.keyword == "start_time_ticks":
                 value = start_time(PID)
             elif calls and row.option.kind == kinds.SHARE:
-                value = math.inf  # before 3.12 a limit is refused
+                value = math.inf  # a limit is refused before 3.12
             asked = {"duration": 0.02, "mode": "trace" if calls or row.keyword == "force" else "sample",
                      row.keyword: value}
             with self.subTest(asked):
@@ -163,14 +163,14 @@ class Recording(Base):
                 self.client.record(PID, duration=DURATION, mode="trace", **options)
 
     def check_calls(self, trace):
-        """The rows are those of the exported table."""
+        """Checks that the rows equal those of the exported table."""
         rows = trace.table(limit=None)
         self.assertTrue(any(BUSY in row.function for row in rows), rows)
         self.assertAlmostEqual(sum(row.self_share for row in rows), 1)
         with tempfile.TemporaryDirectory() as folder:
             try:
                 text = trace.export(f"{folder}/table.txt", "text").read_text()
-            except ptrace_prof.ProgramNotFound:  # in a root file system of its own
+            except ptrace_prof.ProgramNotFound:  # the test may run in a root file system without the program
                 return
         table = text.split("\nAll threads\n")[1].split("\n\n")[0].splitlines()
         unit = 1e6 if "µs" in table[0] else 1e3
@@ -413,7 +413,7 @@ class Asynchronous(unittest.TestCase):
             task.cancel()
             with self.assertRaises(asyncio.CancelledError):
                 await task
-            while True:  # a bound is the test's own
+            while True:  # bounded by the timeout of the test
                 try:
                     if (await client.get_capture(names[0])).state.ended:
                         return

@@ -1,4 +1,4 @@
-"""The package as a whole: its modules import each other without a circle, and both clients offer the same calls."""
+"""Tests the whole package: its modules have no import cycle, and both clients offer the same calls."""
 import ast
 import graphlib
 import inspect
@@ -12,7 +12,7 @@ RENAMED = {"__aenter__": "__enter__", "__aexit__": "__exit__"}
 
 
 def imported(tree):
-    """Absolute names of what a module of ptrace_prof imports anywhere, for types alone and inside of functions too."""
+    """Yields the absolute names that a module of ptrace_prof imports, also for types alone and inside of functions."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (one.name for one in node.names)
@@ -23,7 +23,7 @@ def imported(tree):
 
 
 def arrows(texts):
-    """{module: modules that it imports} of {module: source}."""
+    """Returns {module: modules that it imports} for {module: source}."""
     return {name: {other for other in texts if f"ptrace_prof.{other}" in set(imported(ast.parse(text)))}
             for name, text in texts.items()}
 
@@ -33,7 +33,7 @@ class Imports(unittest.TestCase):
         found = arrows({path.stem: path.read_text(encoding="utf-8") for path in PACKAGE.glob("*.py")
                         if path.stem != "__init__"})
         self.assertLessEqual({"_convert", "model"}, found["aio"])
-        graphlib.TopologicalSorter(found).prepare()  # raises CycleError, which names the circle
+        graphlib.TopologicalSorter(found).prepare()  # raises CycleError, which names the cycle
 
     def test_every_form_of_an_import_counts(self):
         for text in ("from . import b", "from .b import x", "import ptrace_prof.b", "from ptrace_prof.b import x",

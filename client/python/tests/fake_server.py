@@ -1,5 +1,6 @@
-"""Serves ptraceprof.v1 for tests without ptrace-profd: as strict as the comments of the .proto files, with data of the
-program `ptrace-prof`. Run as `python fake_server.py SOCKET`; prints "ready". Ends with its standard input.
+"""Serves ptraceprof.v1 for tests without ptrace-profd. It is as strict as the comments of the .proto files, and takes
+its data from the program `ptrace-prof`. Run as `python fake_server.py SOCKET`; prints "ready". Ends when its standard
+input ends.
 """
 import concurrent.futures
 import json
@@ -128,7 +129,7 @@ class FakeCapture:
             self.changed.wait_for(lambda: self.ended, seconds)
 
     def chunks(self, offset, size):
-        """Yields whole packets, as the .proto file demands."""
+        """Yields chunks of whole packets, as the .proto file requires."""
         bounds = list(packet_ends(self.data))
         start = offset
         for end, following in zip(bounds, [*bounds[1:], len(self.data) + size + 1]):

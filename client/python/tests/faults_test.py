@@ -45,7 +45,7 @@ def status(code, reason="", retry=0, domain="ptraceprof"):
 
 
 class Scripted(capture_service_pb2_grpc.CaptureServiceServicer):
-    """`script`: messages to send, and exceptions: (code, google.rpc.Status or None)."""
+    """Sends `script`: messages, and errors as (code, google.rpc.Status or None)."""
 
     def __init__(self):
         self.script, self.requests = [], []

@@ -1,5 +1,5 @@
-/* Names that the helper finds in the C library of the machine that it runs on, without the versions that they have on
- * the machine that it was built on: linked against these, it starts with any glibc. Never loaded, never called. */
+/* Unversioned names of the C library's functions for the helper. Linked against these, the helper starts with any
+ * glibc, also an older one than that of the build machine. Never loaded, never called. */
 #define NAME(name) \
   void name(void); \
   void name(void) {}

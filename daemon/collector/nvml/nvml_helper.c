@@ -1,9 +1,9 @@
-/* A program of its own that asks NVIDIA's management library how busy the GPUs are, a few times a second, and writes
- * struct pp_nvml_record to standard output: ptrace-prof itself is static and cannot load a library.
+/* A helper program that reads the load of the GPUs from NVIDIA's management library a few times a second, and writes
+ * struct pp_nvml_record to standard output. ptrace-prof itself is static and cannot load a library.
  *
- * Started by the collector (nvml_counters.cc), as whom the collector runs; takes the pause between two looks in
- * milliseconds. Ends when nobody reads any more, or when its parent does. Needs a glibc of any version
- * (libc_names.c), reads no file and no environment itself. */
+ * The collector (nvml_counters.cc) starts it with its own user and rights. The argument is the pause between two
+ * samples in milliseconds. Ends when the reader closes the pipe, or when its parent ends. Works with any version of
+ * glibc (libc_names.c); reads no file and no environment itself. */
 #include <dlfcn.h>
 #include <poll.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 static struct pp_nvml_api api;
 static void* devices[PP_NVML_MOST_DEVICES];
 
-/* By its name first, as the job's own libraries find it; then where drivers are put that no loader knows of. */
+/* First by name, like the job's own libraries; then at places of drivers that the loader does not search. */
 static const char* const kPlaces[] = {
     "libnvidia-ml.so.1",
     "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1",
@@ -71,7 +71,7 @@ static void Append(struct pp_nvml_record* record, const char* text) {
   }
 }
 
-/* A record is smaller than what a pipe takes whole. */
+/* A record is smaller than PIPE_BUF, so the pipe takes it as a whole. */
 static int Write(const struct pp_nvml_record* record) {
   return write(STDOUT_FILENO, record, sizeof *record) == (ssize_t)sizeof *record;
 }
@@ -115,7 +115,7 @@ static int Describe(unsigned index) {
   return Write(&record);
 }
 
-/* Who computes there: whether a process is among them may not be known, as where it is in a container. */
+/* Reports the processes that compute on the device. A container may hide whether a process is among them. */
 static int TellProcesses(unsigned index) {
   static struct pp_nvml_process processes[PP_NVML_MOST_PROCESSES];
   unsigned count = PP_NVML_MOST_PROCESSES;
@@ -140,7 +140,7 @@ static void Set(struct pp_nvml_record* record, enum pp_nvml_counter counter, int
   }
 }
 
-/* What a device cannot tell is left out: each call may be refused, on a MIG slice or an old card. */
+/* Leaves out what a device does not report: each call may be refused, on a MIG slice or an old card. */
 static int Sample(unsigned index) {
   struct pp_nvml_record record = Record(PP_NVML_SAMPLE, index);
   void* device = devices[index];
@@ -172,7 +172,7 @@ static int Sample(unsigned index) {
   return Write(&record);
 }
 
-/* Whether somebody still reads, `pause_ms` later. */
+/* Waits `pause_ms`; returns whether the pipe still has a reader. */
 static int Pause(int pause_ms) {
   struct pollfd reader = {STDOUT_FILENO, 0, 0};
   return poll(&reader, 1, pause_ms) == 0;
@@ -187,7 +187,7 @@ static int Watch(int pause_ms) {
   count = count < PP_NVML_MOST_DEVICES ? count : PP_NVML_MOST_DEVICES;
   for (unsigned i = 0; i < count; ++i) {
     if (api.handle(i, &devices[i]) != 0) {
-      devices[i] = NULL; /* it may be another user's */
+      devices[i] = NULL; /* it may belong to another user */
     } else if (!Describe(i) || !TellProcesses(i)) {
       return 1;
     }

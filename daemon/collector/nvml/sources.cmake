@@ -1,6 +1,6 @@
-# The helper that asks NVIDIA's library about GPUs: a small dynamic program, as ours is static and cannot load one. Our
-# program carries its bytes. Its own flags only: no sanitizer. It is linked against names without versions
-# (libc_names.c), so that it starts with whatever glibc is there.
+# The helper that reads NVIDIA's library: a small dynamic program, because ours is static and cannot load a library. Our
+# program carries its bytes. It has flags of its own: no sanitizer. It is linked against unversioned names
+# (libc_names.c), so that it starts with any glibc.
 set(PP_NVML_FLAGS -O2 -g0 -fno-builtin -fno-stack-protector -U_FORTIFY_SOURCE -Wall -Wextra -Wshadow)
 if(PP_WERROR)
   list(APPEND PP_NVML_FLAGS -Werror)

@@ -1,4 +1,4 @@
-# What the administrator allows, beyond what the kernel does. parse_policy.cc alone sees the header of toml++.
+# The administrator's rules, in addition to the kernel's. Only parse_policy.cc includes the header of toml++.
 pp_library(daemon/server/policy
   SOURCES server/policy/account_names.cc server/policy/child_rules.cc
           server/policy/identity_rule.cc server/policy/parse_policy.cc server/policy/policy.cc server/policy/policy_file.cc

@@ -1,4 +1,4 @@
-# ptrace-profd as a program; daemon/main.cc plugs it together.
+# ptrace-profd as a program; daemon/main.cc assembles it.
 pp_library(daemon/server/program
   SOURCES server/program/audit_log.cc server/program/daemon_log.cc server/program/daemon_options.cc server/program/daemon_user.cc server/program/descriptor_shares.cc server/program/door_adapter.cc server/program/drain.cc server/program/logged_starter.cc server/program/metrics_socket.cc
           server/program/passed_socket.cc server/program/policy_gate.cc server/program/policy_source.cc server/program/remote_callers.cc server/program/service_notice.cc server/program/spool_folder.cc server/program/system_call_wall.cc server/program/termination.cc

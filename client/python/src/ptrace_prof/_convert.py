@@ -25,7 +25,7 @@ def _time(message: Any, field: str) -> Optional[float]:
 
 
 def _plain(value: Any) -> Any:
-    """A number as it is, a Duration as seconds."""
+    """Returns a number unchanged, a Duration as seconds."""
     return value if isinstance(value, (int, float)) else seconds(value)
 
 

@@ -68,5 +68,5 @@ class Munge:
 
 
 def payload(method: str, host: str) -> bytes:
-    """Returns what binds a credential to one call of `method` at `host`; ptrace-profd compares it."""
+    """Returns the payload that binds a credential to one call of `method` at `host`; ptrace-profd checks it."""
     return f"ptrace-prof call 1\n{method}\n{host}\n".encode()

@@ -157,7 +157,7 @@ class Check:
 class ProcessList(list[PythonProcess]):
     """The processes of a node, ordered by ID."""
 
-    limits: tuple[Check, ...] = ()  #: why the list may lack something
+    limits: tuple[Check, ...] = ()  #: why the list may be incomplete
 
 
 @dataclass(frozen=True)

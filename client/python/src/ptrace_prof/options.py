@@ -1,6 +1,6 @@
-"""What can be asked of a capture, and the requests that ask it. The server judges the values, not we.
+"""Turns keywords into requests. The server checks the values.
 
-Which keyword goes into which field stands beside the fields of CaptureSpec (ptraceprof/v1/option.proto).
+The mapping from keywords to fields stands beside the fields of CaptureSpec (ptraceprof/v1/option.proto).
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Option: Any = option_pb2.Option
 
 
 class _Row(NamedTuple):
-    """One row of the table: a field, the names of the messages that lead to it, and how it is asked for."""
+    """One row of the table: a field, the names of the messages that lead to it, and its keyword."""
 
     way: tuple[str, ...]
     field: Any
@@ -50,7 +50,7 @@ def _choices(field: Any) -> dict[str, int]:
 
 
 def _goes_with(row: _Row, mode: int) -> bool:
-    """Of keywords that are of two fields: which of them is meant."""
+    """Whether the field of the row applies with this mode; decides between two fields with the same keyword."""
     if row.option.modes == _Option.CALLS:
         return mode in (capture_pb2.MODE_TRACE, capture_pb2.MODE_AUTO)
     return row.option.modes == _Option.ALL or mode != capture_pb2.MODE_TRACE
@@ -96,7 +96,7 @@ def _set(message: Any, name: str, value: Any, asked: str) -> None:
 
 
 def _checked(message: Any, **fields: Any) -> Any:
-    """A message from what is not None; what does not fit its field is an InvalidRequest that names it."""
+    """Returns a message with the fields that are not None. Raises InvalidRequest for a value that does not fit."""
     made = message()
     for name, value in fields.items():
         if value is not None:

@@ -1,4 +1,4 @@
-# The stub's own code, in an ordinary program: without what stands in for libc in the target.
+# The stub's own code in an ordinary program, without the replacements for libc that it has in the target.
 set(PP_STUB_SOURCES python/boot_block python/call_event python/capture python/clock python/event python/event_cost python/freed_code python/greenlet_module python/greenlets python/leave python/module python/monitoring
   python/profile python/ring shared/sealed_file python/shared_memory python/state python/switches)
 list(TRANSFORM PP_STUB_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/attach/target/)
@@ -17,7 +17,7 @@ pp_target_defaults(attach_target_test)
 include(GoogleTest)
 gtest_discover_tests(attach_target_test PROPERTIES TIMEOUT 300)
 
-# The same of the GPU shim.
+# The same for the GPU shim.
 set(PP_SHIM_SOURCES gpu/cupti_backend gpu/cupti_callbacks gpu/cupti_calls gpu/cupti_captures gpu/cupti_clock gpu/cupti_finalize gpu/cupti_launches
   gpu/cupti_library gpu/cupti_measure gpu/cupti_subscribe gpu/cupti_watch gpu/gpu_boot_block gpu/gpu_buffers gpu/gpu_clock gpu/gpu_control gpu/gpu_exit gpu/gpu_launches gpu/gpu_memory gpu/gpu_null gpu/gpu_walk shared/sealed_file)
 list(TRANSFORM PP_SHIM_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/attach/target/)

@@ -32,7 +32,7 @@ pp_target_defaults(daemon_collect_test)
 include(GoogleTest)
 gtest_discover_tests(daemon_collect_test PROPERTIES TIMEOUT 60)
 
-# On real interpreters, which are looked up when the tests run.
+# Tests on real interpreters, which are searched for when the tests run.
 add_executable(daemon_collect_objects_test
   unit/daemon/collector/calls/arming_stop_test.cc
   unit/daemon/collector/calls/target_objects_test.cc

@@ -15,7 +15,7 @@ target_link_libraries(daemon_export_test
   PRIVATE daemon_export_sample_trace pp_daemon_export pp_trace_proto GTest::gtest GTest::gtest_main)
 gtest_discover_tests(daemon_export_test PROPERTIES TIMEOUT 120)
 if(PP_SANITIZE)
-  # std::regex under a sanitizer: GCC 12 sees a member that may be uninitialised where none is (GCC bug 105562).
+  # std::regex under a sanitizer: GCC 12 falsely reports a member that may be uninitialised (GCC bug 105562).
   set_source_files_properties(unit/daemon/export/golden_test.cc
     PROPERTIES COMPILE_OPTIONS -Wno-maybe-uninitialized)
 endif()

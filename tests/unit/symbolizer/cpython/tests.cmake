@@ -18,5 +18,5 @@ target_compile_definitions(symbolizer_cpython_test PRIVATE
   PP_LAYOUT_PROBE="${CMAKE_CURRENT_SOURCE_DIR}/unit/symbolizer/cpython/layout_probe.c")
 pp_target_defaults(symbolizer_cpython_test)
 include(GoogleTest)
-# The interpreters of the machine are looked up when the tests run, not when they are built.
+# The interpreters of the machine are searched for when the tests run, not at build time.
 gtest_discover_tests(symbolizer_cpython_test DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES PROPERTIES TIMEOUT 300)
