@@ -3,7 +3,7 @@
 // A child that is no Python process (yet) is tried again for a while, ever less often. While it shares its parent's
 // memory (vfork) it is not tried. A process that exec'ed is closed and opened anew. If the target itself is no Python
 // process (a shell, a launcher) and its descendants are recorded, it is waited for as long as it lives. Beyond
-// kMaxProcesses at once, children are not followed (fork bombs), and a notice says so. Owned by Capture; one thread.
+// kMaxProcesses at once, children are not followed (fork bombs), and a notice says so. Owned by SamplingSource; one thread.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What all processes of one capture share. References only: RunCapture and RunCallCapture own the objects.
+// What all sources of one capture share. References only: CaptureLoop owns the objects.
 #pragma once
 
 #include "daemon/collector/target/child_judge.h"
