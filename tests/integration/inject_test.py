@@ -106,7 +106,7 @@ class Inject(InjectCase):
             self.fail((target.finish(), target.stderr()) if harm(target.pid) else "its handler was quicker each time")
 
     def test_handlers_that_cut_texts_short(self):
-        """A handler cuts short one text in four of those that load the stub into such a job. Only further tries get in."""
+        """A handler interrupts one in four of the texts that load the stub into such a job. Retries get in."""
         for _ in range(10):
             target = self.start("injectable.py", "alarms")
             self.assertWentWell(drive(target.pid, "--count", "1"), 1)
