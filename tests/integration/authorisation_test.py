@@ -268,7 +268,7 @@ class YamaWaived(AuthorisationCase):
         return [pid for pid in children(self.daemon.launcher) if status_fields(pid)["Name"] == "ptrace-prof-mem"]
 
     def while_recording(self, target):
-        """Of the processes that run for alice then, only the memory grantor has a capability, which is permitted but
+        """Among the processes that run for alice then, only the memory grantor has a capability, which is permitted but
         not effective."""
         grantor, = self.grantors()
         collector, = self.daemon.collectors()

@@ -57,8 +57,7 @@ class TraceSuites(case.Case):
                                    if event.get("cat") == "python_function")
 
     def of_cut_names(self, traced, counted):
-        """{code: times} of names with a mark. Of code that is freed at once, a trace has only the end of a long name.
-        """
+        """{code: times} of names with a mark: a trace has only the end of a long name if its code was freed at once."""
         found = collections.Counter()
         for name in [name for name in traced if CUT in name]:
             file, line, function = re.fullmatch(r"(.*)\((\d+)\): (.*)", name).groups()
