@@ -33,7 +33,7 @@ struct holder {  // of the buffer that one thread, or all threads, fill
 static struct holder shared;  // the first of all holders
 static __thread struct holder* mine;
 static struct buffer* ready;
-static pthread_mutex_t delivery;  // held while the client takes a buffer, and to read what was dropped
+static pthread_mutex_t delivery;  // held while the client takes a buffer or dropped records are counted
 static pthread_cond_t work, flushed = PTHREAD_COND_INITIALIZER;
 static pthread_t worker;
 static int running, stopping, force;
