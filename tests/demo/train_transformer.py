@@ -6,7 +6,7 @@ The text that it learns is a module of Python's own library. The data comes thro
 and every step does what larger jobs do: collate, forward, loss, backward, clip, optimizer step, sometimes an evaluation
 and a checkpoint. Prints "ready PID" once it is training; ends after --seconds, on SIGTERM, or never.
 
-python3 train_transformer.py [--seconds N] [--workers N] [--device cuda] [--ready-fd FD]
+    python3 train_transformer.py [--seconds N] [--workers N] [--device cuda] [--ready-fd FD]
 """
 import argparse
 import io

@@ -2,14 +2,14 @@
 """The tests that need a machine with a GPU, in one command: the tests of the GPU shim with the real libraries of CUDA,
 and transcripts of the real libcupti (tests/transcripts), to be committed.
 
-python3 tests/gpu/on_a_gpu.py OUT [--programs FOLDER] [--cudart FILE] [--cupti FILE] [--doubles VERSION] [--quick]
-[--part transcripts|tests]
+    python3 tests/gpu/on_a_gpu.py OUT [--programs FOLDER] [--cudart FILE] [--cupti FILE] [--doubles VERSION] [--quick]
+        [--part transcripts|tests]
 
 Needs Python 3.10 or later, the driver, libcudart and libcupti (of NVIDIA's packages in this Python, or of a toolkit;
-12.8 or later for kernels as text), and root or permission to trace; nothing from the network. Of this repository it
-needs the folder tests and the programs, best those of `./dev build static ptrace-prof gpu_driver inject_driver
-gpu_trace_dump cupti_recorder cuda_double`, which need nothing of this machine; the last two need glibc 2.34 or later.
-Exit status 1: a test failed, or a scenario did not come to its end.
+12.8 or later for kernels as text), and root or permission to trace; nothing from the network. It also needs
+this repository's folder tests and its programs, best those of `./dev build static ptrace-prof gpu_driver inject_driver
+gpu_trace_dump cupti_recorder cuda_double`. They need nothing of this machine, except that the last two need glibc 2.34
+or later. Exit status 1: a test failed, or a scenario did not come to its end.
 
 OUT/report.txt has all output. OUT/transcripts/VERSION goes to tests/transcripts/data. --doubles: uses the doubles
 instead of the real libraries, to try this command without a GPU; its transcripts are marked so, and must not be

@@ -3,7 +3,7 @@
 before, during and after, kernels against torch.profiler's own count, stacks, graphs, captures, PyTorch's profiler
 before, beside and after, kills.
 
-python3 tests/gpu/on_torch.py OUT [--programs FOLDER] [--only WORD ...] [--rounds N] [--attaches N]
+    python3 tests/gpu/on_torch.py OUT [--programs FOLDER] [--only WORD ...] [--rounds N] [--attaches N]
 
 Needs a PyTorch that sees a GPU, and root or permission to trace; nothing from the network. OUT/torch.txt has all
 output. Each part runs even if another failed; exit status 1 if one did.

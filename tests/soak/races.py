@@ -172,7 +172,7 @@ def main():
                     races.once(kind, caller)
         for (kind, caller), tries in sorted(races.tries.items()):
             table.add(kind, caller, tries, races.open[kind, caller], sum(line.startswith(f"{kind}, {caller},") for line in table.failures))
-            if soak.FULL and kind != "another user's" and not races.open[kind, caller]:  # never readable for her, with other IDs saved
+            if soak.FULL and kind != "another user's" and not races.open[kind, caller]:  # other IDs are saved
                 table.fail(f"{kind}, {caller}: never recorded before it changed")
         for what, count in races.told.most_common():
             table.add(f"said: {what}", "", count, "", "")

@@ -1,8 +1,8 @@
 """What two runs of a scenario have in common if the libraries behave alike, as lists of steps under headings.
 
-It leaves out what depends on time. Of repeated questions of the shim it has the different questions and answers, not
-their number. Of buffers it has which threads request them where and which give them back meanwhile, not their number.
-Of records it has those of each thread, call by call. Numbers that a library chooses are replaced by their order of
+It leaves out what depends on time. For repeated questions of the shim it has the different questions and answers, not
+their number. For buffers it has which threads request them where and which give them back meanwhile, not their number.
+For records it has those of each thread, call by call. Numbers that a library chooses are replaced by their order of
 appearance.
 """
 import collections

@@ -1,7 +1,7 @@
 """Prints the line table of many code objects, and where the interpreter itself reports each code unit to be.
 
-code FIRST_LINE HEX_OF_TABLE
-END LINE END_LINE COLUMN END_COLUMN      code units up to byte END, 0 = no line, -1 = no column
+    code FIRST_LINE HEX_OF_TABLE
+    END LINE END_LINE COLUMN END_COLUMN      code units up to byte END, 0 = no line, -1 = no column
 
 argv: seconds to spend on the standard library, seed.
 """
