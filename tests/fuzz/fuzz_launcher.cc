@@ -159,7 +159,7 @@ void CheckAnswer(std::span<const std::byte> answer) {
   switch (header.value().kind) {
     case LaunchKind::kFailed: return Require(answer.size() == sizeof(LaunchHeader));
     case LaunchKind::kLooked: return Require(DecodeLooked(answer).has_value() && answer.size() <= kMaxLooked);
-    default: std::abort();  // no client is connected for whom it could start something
+    default: std::abort();  // no client is connected, so it can start nothing
   }
 }
 

@@ -125,7 +125,7 @@ class Limits(case.Case):
         self.addCleanup(target.communicate)
         self.addCleanup(target.kill)
         self.assertEqual(target.stdout.readline(), b"ready\n")
-        client = self.client(hello=PREFACE + frame(SETTINGS, payload=struct.pack(">HI", INITIAL_WINDOW, 0)))  # no byte
+        client = self.client(hello=PREFACE + frame(SETTINGS, payload=struct.pack(">HI", INITIAL_WINDOW, 0)))  # 0 bytes
         pid = bytes([target.pid & 127 | 128, target.pid >> 7 & 127 | 128, target.pid >> 14 & 127])
         request = b"\x0a" + bytes([len(pid) + 1]) + b"\x08" + pid
         for stream in range(1, 2 * CALLS, 2):

@@ -1,5 +1,5 @@
 """Two callers and one target, with real users. Both may sample it, but only one at a time may trace it. The tracing
-user is reported only to users whom that concerns."""
+user is named only to users who may know that."""
 import contextlib
 import os
 import pathlib

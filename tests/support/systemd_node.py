@@ -28,7 +28,7 @@ export container=ptrace-prof SYSTEMD_UNIT_PATH=/run/units
 exec {systemd} --system --unit=pp-node.target --show-status=no --log-target=console
 """
 _TARGET = "[Unit]\nDescription=nothing but what is asked for\nDefaultDependencies=no\n"
-_TARGETS = ("pp-node", "sysinit", "basic", "sockets", "shutdown", "umount", "network")  # as few units as possible
+_TARGETS = ("pp-node", "sysinit", "basic", "sockets", "shutdown", "umount", "network")  # kept as empty as possible
 
 
 def possible():

@@ -20,8 +20,8 @@ namespace {
 
 constexpr int kNotMade = 99;
 
-// The verdict on a process that connects to itself after `become`. `asker`: changes that it makes before it is
-// examined.
+// The verdict on a process that connects to itself after `become`. `asker`: what the process does to itself before it
+// examines the connection.
 int VerdictOn(const std::function<bool()>& become, const std::function<bool()>& asker = nullptr) {
   return InChild([&] {
     int ends[2];

@@ -353,7 +353,7 @@ TEST_F(Listening, AnotherUserIsRefusedEvenWhereTheFileLetsThemIn) {
                 return 2;
               }
               const auto connection = ConnectToUnixSocket(path_);
-              char byte = 0;  // the client gets gRPC's greeting, and nothing more unless it calls something
+              char byte = 0;  // it learns that there is a server, and nothing more unless it calls something
               return connection.has_value() && ::recv(connection.value().get(), &byte, 1, 0) == 1 ? 0 : 1;
             }),
             0);
