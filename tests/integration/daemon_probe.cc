@@ -3,7 +3,7 @@
 // PID is a number; wait:NUMBER for a process that is to become a Python process; trace:NUMBER to trace its calls.
 //
 //   node | list | create PID SECONDS | record PID SECONDS FILE | watch NAME | cancel NAME | delete NAME | read NAME
-//   FILE | follow NAME FILE (to the capture's end, then prints `last`) | sip NAME FILE (small chunks; after the first it
+//   FILE | follow NAME FILE (to the capture's end, then `last`) | sip NAME FILE (small chunks; after the first it
 //   prints `first` and stops itself with SIGSTOP; at the end `last`) | twice (list, `first`, SIGSTOP, and list again on
 //   the same connection) | stream PID (live samples) | raw METHOD HEX | ask PID... (may each of these be profiled:
 //   `allowed PID` or `refused PID CODE REASON`)

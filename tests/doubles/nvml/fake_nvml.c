@@ -2,8 +2,8 @@
  * is stricter than the real one: a forbidden call ends the process, after a line in $PP_FAKE_NVML_LOG.
  *
  * $PP_FAKE_NVML chooses its behaviour by words between commas: "init=9" (the result of nvmlInit_v2), "count=0", "mute"
- * (no utilisation, as on a MIG slice), "forbidden" (the second GPU is another user's), "hostile" (impossible numbers and
- * an impossible name), "process=PID" (it computes on the second GPU), "free=MIB" (of memory there). */
+ * (no utilisation, as on a MIG slice), "forbidden" (the second GPU is another user's), "hostile" (impossible numbers
+ * and an impossible name), "process=PID" (it computes on the second GPU), "free=MIB" (of memory there). */
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
