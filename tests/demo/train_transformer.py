@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""A real training job, small enough to start in seconds: a character-level transformer on PyTorch, on the CPU or on a GPU.
+"""A real training job, small enough to start in seconds: a character-level transformer on PyTorch, on the CPU or on a
+GPU.
 
-The text it learns is a module of Python's own library, the data comes through a DataLoader with worker processes, and every step
-does what larger jobs do: collate, forward, loss, backward, clip, optimizer step, now and then an evaluation and a
-checkpoint. Prints "ready PID" once it is training; ends after --seconds, on SIGTERM, or never.
+The text that it learns is a module of Python's own library. The data comes through a DataLoader with worker processes,
+and every step does what larger jobs do: collate, forward, loss, backward, clip, optimizer step, sometimes an evaluation
+and a checkpoint. Prints "ready PID" once it is training; ends after --seconds, on SIGTERM, or never.
 
     python3 train_transformer.py [--seconds N] [--workers N] [--device cuda] [--ready-fd FD]
 """
@@ -29,7 +30,7 @@ def corpus():
 
 
 class Windows(Dataset):
-    """Windows of the text, encoded in Python on purpose: that is what data loaders of real jobs do all day."""
+    """Windows of the text, encoded in Python on purpose, because the data loaders of real jobs do that all day."""
 
     def __init__(self, text):
         self.vocabulary = sorted(set(text))

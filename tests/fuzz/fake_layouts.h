@@ -1,5 +1,5 @@
-// Layouts of every CPython we know, for fuzzers: the compiled-in ones, and descriptions made up for those that bring
-// theirs.
+// Layouts of every CPython we know, for fuzzers: the compiled-in ones, and made-up descriptions for versions that
+// describe themselves.
 #pragma once
 
 #include <cstdio>
@@ -19,7 +19,7 @@ inline Layout Described(PythonVersion version, uint64_t free_threaded) {
   std::memcpy(words.data(), "xdebugpy", 8);
   uint64_t offset = 128;
   for (const DebugOffsetsEntry& entry : DebugOffsetsEntries(version)) {
-    const bool is_header = entry.name.starts_with("pyobject.");  // what stands before the fields of every object
+    const bool is_header = entry.name.starts_with("pyobject.");  // the fields that begin every object
     const bool is_size = entry.name.ends_with(".size");
     offset = is_header ? 0 : is_size ? 128 : offset;
     words.push_back(is_size ? (is_header ? 16 : 1024) : offset += 8);

@@ -22,14 +22,14 @@ class FakeMemory final : public RemoteMemory {
 
   FakeMemory() : bytes_(kSize) {}
 
-  // Out of range is dropped.
+  // A write out of range is ignored.
   template <typename T>
   void Put(uint64_t address, T value) {
     if (address >= kBase && address <= kBase + kSize - sizeof value) {
       std::memcpy(bytes_.data() + (address - kBase), &value, sizeof value);
     }
   }
-  // From now on every eighth read or so is preceded by a change. 0: never.
+  // From now on about every eighth read is preceded by a change. 0: never.
   void DisturbFrom(uint64_t seed) { state_ = seed; }
 
   ReadStatus Read(RemoteAddr from, void* to, size_t size) override {

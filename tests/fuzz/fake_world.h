@@ -1,6 +1,6 @@
-// A small CPython in a FakeMemory, put together by a Layout: two interpreters, threads, frames, code, strings.
+// A small CPython in a FakeMemory, built by a Layout: two interpreters, threads, frames, code, strings.
 //
-// Healthy when built; ApplyPatches then spoils it as the fuzzer's input says.
+// It is valid when built; ApplyPatches then corrupts it as the fuzzer's input says.
 #pragma once
 
 #include <cstdint>
@@ -114,7 +114,7 @@ inline void FakeWorld::BuildStrings() {
   Put(LineTable(), layout_.bytes_size, int64_t{200});
   for (uint32_t i = 0; i < 200; ++i) Put(LineTable(), layout_.bytes_data + i, uint8_t(i % 2 == 0 ? 0x80 | i : i));
 
-  // "code", where a type's name is looked at.
+  // "code", at the place where a type's name is read.
   memory_.Put(String(15).value + 400, uint64_t{0x65646f63});
   PutAddress(Type(0), layout_.type_name, String(15) + 400);
 }

@@ -1,4 +1,4 @@
-// Any bytes as the queue of calls of a target: what is read of it stays within it, and what is added can be taken back.
+// Any bytes as the queue of calls of a target: reads stay within the queue, and what is added can be withdrawn.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -1,7 +1,7 @@
-// Any records through CallReplayer, TraceWriter and TraceReader: calls nest, times never go back, and what comes out
-// of the stream is what went in.
+// Any records through CallReplayer, TraceWriter and TraceReader: calls nest, times never go back, and what comes out of
+// the stream is what went in.
 //
-// The first byte chooses: how records are given (raw, or four bytes each, so that few bytes say much), the snapshot,
+// The first byte chooses how records are encoded (raw, or in four bytes each, so that few bytes go far), the snapshot,
 // and the size of the pieces.
 #include <cstdint>
 #include <cstdlib>
@@ -48,7 +48,7 @@ class Anything : public CalledObjects {
   }
 };
 
-// All that there are, and one that there is not.
+// All tags, and one that does not exist.
 #define PP_TAG_VALUE(with, name, tag, roles) tag,
 constexpr uint32_t kTags[] = {PP_FOR_EACH_TAG(PP_TAG_VALUE, 0) PP_TAG_MASK};
 #undef PP_TAG_VALUE
@@ -60,7 +60,7 @@ struct Event {
   bool operator==(const Event&) const = default;
 };
 
-// Between the replayer and the trace: what goes by nests.
+// Between the replayer and the trace: checks that calls nest.
 class Checking : public CallSink {
  public:
   explicit Checking(CallSink& next) : next_(next) {}
@@ -112,7 +112,7 @@ std::vector<pp_record> Records(std::span<const uint8_t> bytes, bool raw) {
       std::memcpy(&record, bytes.data(), sizeof(record));
     } else {
       now += bytes[2];
-      const uint64_t sign = (bytes[3] & 0x80) != 0 ? ~uint64_t{0x7f} : 0;  // small negative numbers, too
+      const uint64_t sign = (bytes[3] & 0x80) != 0 ? ~uint64_t{0x7f} : 0;  // small negative numbers too
       record = {PP_WHEN_TAG(now, kTags[bytes[0] % std::size(kTags)]),
                 (sign | bytes[3]) ^ (bytes[1] & 1u ? 0 : bytes[1])};
       if (PP_TAG(record.when_tag) == PP_TAG_EXTENDED) {

@@ -1,4 +1,4 @@
-// Feeds DecodeRecord any bytes; what it takes for a record is written and read again, and is the same then.
+// Feeds DecodeRecord any bytes. What it accepts is written and read again, and must be the same then.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

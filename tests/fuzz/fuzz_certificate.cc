@@ -1,5 +1,5 @@
-// Any bytes as a client's certificate, or as the names in one of any string type: what rules compare has no zero byte,
-// is bounded and stands alone; what is logged is printable and short.
+// Any bytes as a client's certificate, or as the names in one, of any string type. A name for rules has no zero byte,
+// is bounded and is the only one; what is logged is printable and short.
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
@@ -21,7 +21,7 @@ constexpr std::array<int, 8> kStringTypes = {V_ASN1_UTF8STRING,    V_ASN1_PRINTA
                                              V_ASN1_IA5STRING,     V_ASN1_BMPSTRING,       V_ASN1_UNIVERSALSTRING,
                                              V_ASN1_NUMERICSTRING, V_ASN1_OCTET_STRING};
 constexpr size_t kLongestName = 1024;
-constexpr size_t kLongestDescription = 512 * 4 + 2;  // characters, and that it was shortened
+constexpr size_t kLongestDescription = 512 * 4 + 2;  // the characters, and a note that it was shortened
 constexpr size_t kHeader = 3;
 
 struct Made {
@@ -46,7 +46,7 @@ void AddUri(Made& made, std::string_view uri) {
   X509_add1_ext_i2d(made.certificate.get(), NID_subject_alt_name, names.get(), 0, 0);
 }
 
-// A type, a second name or none, where the address begins; the names.
+// The header: a type, whether there is a second name, where the address begins. Then the names.
 Made Make(const uint8_t* data, size_t size) {
   const std::string_view rest(reinterpret_cast<const char*>(data) + kHeader, size - kHeader);
   const std::string_view name = rest.substr(0, data[2]);

@@ -1,4 +1,4 @@
-// Any bytes as the head and the rings of a channel that a target shares: every drain is bounded and comes to an end.
+// Any bytes as the head and the rings of a channel that a target shares: every drain is bounded and ends.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -16,7 +16,7 @@ constexpr ChannelShape kShape{3, PP_MIN_RING_RECORDS, 0x4711};
 constexpr ChannelShape kInChunks{1, 8 * PP_CHUNK_LEAST, 0x4711};
 constexpr size_t kLapBytes = 8 * sizeof(pp_lap);
 
-// The next bytes of the input over one structure of the memory, as far as there are any.
+// Writes the next bytes of the input over one structure of the memory, as far as there are any.
 class Scribbler {
  public:
   Scribbler(const uint8_t* data, size_t size) : data_(data), left_(size) {}
@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const bool sealed = (small.Seal(), large.Seal(), true);
   static const pp_channel heads[] = {small.head(), large.head()};
   Scribbler scribbler(data, size);
-  // The first byte says whether the head is to be believed: seldom would it be by chance.
+  // The first byte decides whether the head stays valid, as random bytes would rarely be.
   uint8_t choice = 0;
   scribbler.Over(&choice, sizeof choice);
   const bool in_chunks = (choice & 8) != 0;

@@ -1,6 +1,6 @@
 // Any bytes as an ELF image in memory and as its file.
 //
-// The first 8 bytes choose: where the image is, and whether what follows is only mapped or also the file.
+// The first 8 bytes choose where the image is, and whether the rest is only mapped or is also the file.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

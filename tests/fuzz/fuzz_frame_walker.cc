@@ -1,4 +1,4 @@
-// Interpreter lists, thread lists, frame chains and code objects over memory that lies and changes.
+// Interpreter lists, thread lists, frame chains and code objects over memory that is invalid and changes.
 #include <cstdlib>
 
 #include "symbolizer/cpython/code_cache.h"
@@ -12,7 +12,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr uint32_t kMaxDepth = 300;
-constexpr size_t kMaxListed = 100'000;  // nobody has so many; a list that long is a loop
+constexpr size_t kMaxListed = 100'000;  // more than any process has; a list that long is a loop
 
 void ReadStack(RemoteMemory& memory, const Layout& layout, RemoteAddr state, RemoteAddr interpreter, CodeCache& codes) {
   ThreadStack stack(layout, state, interpreter, kMaxDepth);

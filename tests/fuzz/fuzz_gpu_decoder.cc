@@ -1,7 +1,7 @@
-// Any bytes as buffers of a GPU's records, with any strides: what is read stays within them, and what comes out of the
-// join and the trace is bounded and makes sense.
+// Any bytes as buffers of a GPU's records, with any strides: reads stay within them, and what comes out of the join and
+// the trace is bounded and consistent.
 //
-// The first byte: how strides are given (as a library has them, or by the bytes), and in how many settles.
+// The first byte chooses the strides (as a library has them, or from the bytes), and the number of settles.
 #include <array>
 #include <cstdint>
 #include <cstdlib>

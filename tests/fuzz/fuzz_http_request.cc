@@ -1,4 +1,5 @@
-// Feeds any bytes to what answers scrapers: one answer, of a known status and a true length, or none until 8 KiB came.
+// Feeds any bytes to the code that answers scrapers: one answer, with a known status and its true length, or none until
+// 8 KiB have come.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -35,7 +36,7 @@ void Run(std::string_view received) {
   Require(length < head);
   const auto told = std::strtoull(answer->c_str() + length + 16, nullptr, 10);
   Require(told == body.size() || (body.empty() && received.starts_with("HEAD ")));
-  Require(answer->size() < 512);  // nothing of the request comes back
+  Require(answer->size() < 512);  // nothing of the request is echoed
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Decodes arbitrary packets as what the daemon asks of its launcher, and as whom and what the launcher tells of:
-// whatever is accepted is within bounds, holds nothing but key=value, and comes back from its encoding. What both ends
-// do with such packets is fuzz_launcher's.
+// Decodes arbitrary packets as requests of the daemon to its launcher, and as the launcher's answers and arrivals. What
+// is accepted is within bounds, holds nothing but key=value, and survives encoding. fuzz_launcher covers what both ends
+// do with such packets.
 #include <cstdint>
 #include <cstdlib>
 #include <span>

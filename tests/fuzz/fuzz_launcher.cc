@@ -1,8 +1,8 @@
-// The launcher's protocol over real sockets, with one end played by arbitrary packets.
+// The launcher's protocol over real sockets; arbitrary packets play one end.
 //
-// First byte even: the daemon asks, and a hostile launcher answers. Odd: a launcher, to which nobody has connected, is
-// asked by a hostile daemon; what it answers is decoded as the daemon does, and it starts nothing. Neither ever waits
-// longer than for the other end to close. Behind that byte come packets: a byte that says how each is made, a byte of
+// First byte even: the daemon asks, and a hostile launcher answers. Odd: a hostile daemon asks a launcher to which no
+// client has connected. The launcher's answers are decoded as the daemon does, and it starts nothing. Neither waits
+// longer than until the other end closes. The packets follow that byte: a byte that says how each is made, a byte of
 // size, and bytes.
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -35,7 +35,7 @@ using Packet = std::vector<std::byte>;
 
 struct Crafted {
   Packet bytes;
-  bool follows_question = false;  // takes over number and, as far as it fits, the kind of what was asked
+  bool follows_question = false;  // takes over the number and, as far as it fits, the kind of the request
   bool has_descriptors = false;
 };
 
@@ -47,7 +47,7 @@ std::vector<Crafted> PacketsFrom(std::span<const uint8_t> data) {
     LaunchHeader header{.kind = static_cast<LaunchKind>(1 + (how >> 4) % 11), .number = how & 2U};
     header.arguments = size > 0 ? 1 : 0;
     header.pid = static_cast<int32_t>(size) - 1;
-    const size_t before = (how & 1) != 0 ? sizeof header : 0;  // one that means something, before what follows
+    const size_t before = (how & 1) != 0 ? sizeof header : 0;  // a valid header, before the bytes that follow
     Packet bytes(before + size);
     const auto middle = std::copy_n(std::as_bytes(std::span(&header, 1)).begin(), before, bytes.begin());
     std::copy_n(std::as_bytes(data).begin() + 2, size, middle);
@@ -91,7 +91,7 @@ void SendWithDescriptors(int socket, const Packet& packet, bool has_descriptors)
   ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-// As one that was taken over: a packet for each that comes, and then the end.
+// Acts as a subverted launcher: sends a packet for each request, and then ends.
 void PlayLauncher(const UniqueFd& socket, const std::vector<Crafted>& packets) {
   for (const Crafted& packet : packets) {
     Packet question(kMaxLaunchMessage);
@@ -113,7 +113,7 @@ void PlayLauncher(const UniqueFd& socket, const std::vector<Crafted>& packets) {
       std::memcpy(answer.data(), &header, sizeof header);
     }
     SendWithDescriptors(socket.get(), answer, packet.has_descriptors);
-    // One that counts, should the first have been none: who asked would wait for it, in bounded time.
+    // A valid answer, in case the first was not. The asking end would otherwise wait for one, though in bounded time.
     const LaunchHeader failed{.kind = LaunchKind::kFailed, .stage = LaunchStage::kRequest, .number = asked.number};
     ::send(socket.get(), &failed, sizeof failed, MSG_NOSIGNAL | MSG_DONTWAIT);
   }
@@ -159,7 +159,7 @@ void CheckAnswer(std::span<const std::byte> answer) {
   switch (header.value().kind) {
     case LaunchKind::kFailed: return Require(answer.size() == sizeof(LaunchHeader));
     case LaunchKind::kLooked: return Require(DecodeLooked(answer).has_value() && answer.size() <= kMaxLooked);
-    default: std::abort();  // nobody is connected for whom something could be started
+    default: std::abort();  // no client is connected, so it can start nothing
   }
 }
 

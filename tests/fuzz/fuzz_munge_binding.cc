@@ -1,5 +1,5 @@
-// Any bytes as the header and as the payload of a MUNGE credential: what is taken is bounded, printable, and comes out
-// of what we write ourselves.
+// Any bytes as the header and as the payload of a MUNGE credential: what is accepted is bounded, printable, and equals
+// what we write ourselves.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

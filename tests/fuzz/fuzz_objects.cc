@@ -1,5 +1,5 @@
-// A target whose whole memory is the input, over and over: every reader of objects, for every layout. The first byte
-// chooses the layout.
+// A target whose whole memory is the input, repeated: every reader of objects, for every layout. The first byte chooses
+// the layout.
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -13,8 +13,8 @@
 namespace ptrace_prof {
 namespace {
 
-// Address a holds byte a modulo the size, except that nothing is mapped from 1 << 40 on. Gives up after many reads, as
-// a target that ends does, to tell a long walk (allowed: it is bounded) from one without end.
+// Address a holds byte a modulo the size; nothing is mapped from 1 << 40 on. Reads fail after many reads, as in a
+// target that ends, to distinguish a long walk (allowed: it is bounded) from an endless one.
 class RepeatedMemory final : public RemoteMemory {
  public:
   RepeatedMemory(const uint8_t* data, size_t size) : data_(data), size_(size) {}
@@ -55,7 +55,7 @@ std::vector<Layout> AllLayouts() {
       layouts.push_back(LayoutFor({3, version.minor, 0, 0xF, 0}, false).value());
     }
   }
-  // The others describe themselves; inline values are what differs for the readers of objects.
+  // Later versions describe themselves. For the readers of objects they differ only in inline values.
   Layout later = layouts.back();
   later.attributes = AttributesKind::kInlineValues;
   later.values_items = 8;

@@ -1,4 +1,4 @@
-// Reads arbitrary bytes as the task of a collector: whatever is accepted is in range and comes back from its word.
+// Reads arbitrary bytes as the task of a collector: whatever is accepted is in range and survives its encoding.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -1,9 +1,10 @@
-// Any bytes as the request of any call, over a channel, to the whole service; collectors are played, no process is
-// started. Every call ends, with an answer or an error that says what is wrong, and never with one of the server's own.
+// Any bytes as the request of any call, over a channel, to the whole service; collectors are fakes, no process is
+// started. Every call ends, with an answer or an error that says what is wrong, and never with an internal error of the
+// server.
 //
-// The first byte chooses the call. Below 128 the rest is the request as it lies on the wire; else the rest tells, field
-// by field, what a few calls in a row ask for (made_message.h). In the end it is said how often each call was answered
-// and refused; one that never was in a long run is a failure of this fuzzer.
+// The first byte chooses the call. Below 128 the rest is the request as on the wire. Otherwise the rest describes,
+// field by field, a few requests in a row (made_message.h). At the end the fuzzer prints how often each call was
+// answered and refused. A call that was never answered in a long run is a failure of this fuzzer.
 #include <grpcpp/grpcpp.h>
 #include <poll.h>
 #include <unistd.h>
@@ -40,12 +41,12 @@ void Require(bool holds) {
 
 struct World {
   World() { starter.end_at_once = true; }
-  // There is a capture to be asked for, whatever became of the last one.
+  // Makes sure that there is a capture to ask for, whatever happened to the last one.
   void Renew() {
     CaptureRegistry::Creation creation{.id = "c", .owner = {::getuid()}};
     creation.request.mutable_spec()->set_keep(true);
     SetTarget(Pid(7), &creation.request);
-    // One that was forced away is there until its collector has been seen to end.
+    // A capture that was forced to end exists until its collector has ended.
     const auto is_there = [&] {
       return captures.Find("c", {::getuid()}).has_value() || captures.Create(creation, starter).has_value();
     };
@@ -65,11 +66,11 @@ struct World {
 };
 
 World& Here() {
-  static World* const world = new World;  // as long as the process: gRPC's threads may use it
+  static World* const world = new World;  // lives as long as the process, as gRPC's threads may use it
   return *world;
 }
 
-// Whether it is an answer.
+// Whether the status is an answer.
 bool Check(const grpc::Status& status) {
   switch (status.error_code()) {
     case grpc::StatusCode::OK: return true;
@@ -85,13 +86,13 @@ void Prepare(grpc::ClientContext& context) {
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(8));
 }
 
-// Makes a request, or says that there is none.
+// Fills a request; false if there is none.
 using Filler = std::function<bool(google::protobuf::Message&)>;
 
 v1::CaptureService::Stub& StubFor(const v1::CaptureService::Stub*) { return *Here().stub; }
 v1::NodeService::Stub& StubFor(const v1::NodeService::Stub*) { return *Here().node; }
 
-// Whether it was answered; nothing: it was not called.
+// Whether the call was answered; nullopt: it was not made.
 template <typename Stub, typename Request, typename Response>
 std::optional<bool> Unary(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                           const Filler& fill) {

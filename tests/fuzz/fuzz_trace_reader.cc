@@ -1,4 +1,4 @@
-// Feeds TraceReader any bytes, in pieces of varying size, and checks that what it tells holds together.
+// Feeds TraceReader any bytes, in pieces of varying size, and checks that what it reports is consistent.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -30,7 +30,7 @@ class Checker : public TraceVisitor {
       Require(depth == stacks.depth(stack) && depth > 0);
       Require(stacks.leaf(stack).value < stacks.frame_count());
       if (depth % 64 != 0) {
-        continue;  // deep stacks come cheap in the input; spelling out every one would make the fuzzer slow
+        continue;  // small inputs make deep stacks; to check each frame would make the fuzzer slow
       }
       Require(stacks.frame(stacks.leaf(stack)).line >= 0);
     }

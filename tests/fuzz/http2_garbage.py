@@ -1,5 +1,5 @@
-"""Garbage to a real ptrace-profd, before and after the preface of HTTP/2: on its socket, on TCP without a certificate, and
-within TLS by somebody who has one. Meanwhile others are served, and in the end it ends well.
+"""Garbage to a real ptrace-profd, before and after the preface of HTTP/2: on its socket, on TCP without a certificate,
+and within TLS from a client with one. Meanwhile other clients are served, and in the end the daemon ends with status 0.
 
 usage: http2_garbage.py [--seconds N] [--seed N] [--most-mib N]     needs PTRACE_PROFD_BIN, PP_DAEMON_PROBE, openssl
 """
@@ -21,7 +21,7 @@ from support import http2_garbage  # noqa: E402
 from support.certificates import Authority, environment  # noqa: E402
 from support.daemon import PROBE, Daemon, Place  # noqa: E402
 
-OPEN = 40  # connections that are left as they are
+OPEN = 40  # connections that are left open
 PATIENCE = 0.05
 
 
@@ -55,7 +55,8 @@ class Attack:
             connection.settimeout(PATIENCE)
             connection.connect(str(self.place.socket))
             return connection
-        # Each from another address: who comes too often from one is not listened to, and nothing would be tried.
+        # Each connection has another address, because a host that connects too often is refused, and then nothing is
+        # tested.
         host = f"127.{self.random.randrange(1, 255)}.{self.random.randrange(255)}.{self.random.randrange(1, 255)}"
         connection = socket.create_connection(("127.0.0.1", self.port), timeout=5, source_address=(host, 0))
         if way == "certificate":
@@ -64,7 +65,7 @@ class Attack:
         return connection
 
     def hello(self):
-        """The first bytes of a handshake, with something wrong in them."""
+        """The first bytes of a handshake, which may have an error in them."""
         incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         client = self.context.wrap_bio(incoming, outgoing, server_hostname="127.0.0.1")
         with contextlib.suppress(ssl.SSLWantReadError):
@@ -78,7 +79,7 @@ class Attack:
         said = self.hello() if bare else http2_garbage.session(self.random)
         kind = "handshake" if bare else "after the preface" if said.startswith(http2_garbage.PREFACE) else "before it"
         self.count[f"{way}, {kind}"] = self.count.get(f"{way}, {kind}", 0) + 1
-        with contextlib.suppress(OSError):  # it may hang up at any moment
+        with contextlib.suppress(OSError):  # the daemon may hang up at any moment
             connection = self.connect(way)
             self.open.append(connection)
             connection.sendall(said)
@@ -92,7 +93,7 @@ class Attack:
                 victim.close()
 
     def check(self, most_mib):
-        """What is wrong, now."""
+        """What is wrong now, or None."""
         if self.daemon.process.poll() is not None:
             return f"the daemon has ended: {self.daemon.words()[-6000:]}"
         if "event=launcher_ended" in self.daemon.words():

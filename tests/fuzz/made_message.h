@@ -1,5 +1,5 @@
-// Protobuf messages made out of a fuzzer's bytes by their descriptors, so that what is mutated are fields and not the
-// wire: every input is a message, and a part of them pass the first checks. Single-threaded.
+// Protobuf messages made from a fuzzer's bytes by their descriptors, so that mutations change fields and not the wire
+// format: every input is a message, and some of them pass the first checks. Single-threaded.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -14,7 +14,7 @@
 
 namespace ptrace_prof {
 
-// Gives zeros once it is empty.
+// Returns zeros once it is empty.
 class FuzzBytes {
  public:
   FuzzBytes(const uint8_t* data, size_t size) : left_(data, size) {}
@@ -34,7 +34,7 @@ class FuzzBytes {
     }
     return number;
   }
-  // One of a table, or anything.
+  // A value of the table, or any value.
   template <typename T, size_t kSize>
   T Choose(const T (&table)[kSize]) {
     const uint8_t which = Byte();
@@ -49,7 +49,7 @@ class FuzzBytes {
     }
     std::string text;
     for (size_t i = Byte() % 160; i > 0; --i) {
-      text += static_cast<char>(Byte() & 0x7F);  // others are no text, which no client of protobuf's can send
+      text += static_cast<char>(Byte() & 0x7F);  // others are not UTF-8, which a protobuf client cannot send
     }
     return text;
   }

@@ -1,5 +1,5 @@
-// A main for fuzzers that are built without libFuzzer: feeds every file of the corpus folders given as arguments,
-// and seeded mutations of them, to LLVMFuzzerTestOneInput. The same inputs on every run.
+// A main for fuzzers that are built without libFuzzer: feeds every file of the corpus folders given as arguments, and
+// seeded mutations of them, to LLVMFuzzerTestOneInput. The inputs are the same on every run.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

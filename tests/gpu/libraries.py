@@ -18,18 +18,18 @@ def _folders():
 
 
 def find(name):
-    """The first of this name, as it is really called; None: there is none."""
+    """The first file of this name, with links resolved; None: there is none."""
     return next((found.resolve() for folder in _folders() for found in sorted(folder.glob(f"{name}.so.*"))), None)
 
 
 def gpus():
-    """Their models, as the driver tells them."""
+    """The models of the GPUs, as the driver reports them."""
     told = (path.read_text() for path in sorted(pathlib.Path("/proc/driver/nvidia/gpus").glob("*/information")))
     return [line.partition(":")[2].strip() for text in told for line in text.splitlines() if line.startswith("Model:")]
 
 
 def version_of(cupti, cudart):
-    """What cuptiGetVersion says, asked in a process of its own."""
+    """The answer of cuptiGetVersion, from a process of its own."""
     done = subprocess.run([sys.executable, "-c", ASK.format(cudart=str(cudart), cupti=str(cupti))], capture_output=True,
                           text=True)
     result, _, version = done.stdout.strip().partition(" ")

@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
-"""What a machine with a GPU can say that no other can, in one command: the tests of the GPU shim with the real libraries of CUDA, and
-transcripts of the real libcupti (tests/transcripts), to be committed.
+"""The tests that need a machine with a GPU, in one command: the tests of the GPU shim with the real libraries of CUDA,
+and transcripts of the real libcupti (tests/transcripts), to be committed.
 
     python3 tests/gpu/on_a_gpu.py OUT [--programs FOLDER] [--cudart FILE] [--cupti FILE] [--doubles VERSION] [--quick]
         [--part transcripts|tests]
 
-Needs Python 3.10 or later, the driver, libcudart and libcupti (of NVIDIA's packages in this Python, or of a toolkit; 12.8 or later for
-kernels as text), root or leave to trace; nothing from the network. Of this repository: the folder tests and the programs, best
-those of `./dev build static ptrace-prof gpu_driver inject_driver gpu_trace_dump cupti_recorder cuda_double`, which need
-nothing of this machine but, the last two, glibc 2.34 or later. Exit status 1: a test failed, or a scenario did not come to its end.
+Needs Python 3.10 or later, the driver, libcudart and libcupti (of NVIDIA's packages in this Python, or of a toolkit;
+12.8 or later for kernels as text), and root or permission to trace; nothing from the network. It also needs
+this repository's folder tests and its programs, best those of `./dev build static ptrace-prof gpu_driver inject_driver
+gpu_trace_dump cupti_recorder cuda_double`. They need nothing of this machine, except that the last two need glibc 2.34
+or later. Exit status 1: a test failed, or a scenario did not come to its end.
 
-OUT/report.txt is all that was said. OUT/transcripts/VERSION goes to tests/transcripts/data. --doubles: the doubles in the place of
-the real libraries, to try this command where there is no GPU; its transcripts are marked so and are for nobody. --quick: one
-scenario and one test, to see whether it goes at all.
+OUT/report.txt has all output. OUT/transcripts/VERSION goes to tests/transcripts/data. --doubles: uses the doubles
+instead of the real libraries, to try this command without a GPU; its transcripts are marked so, and must not be
+committed. --quick: one scenario and one test, to see whether it works at all.
 """
 import argparse
 import os
@@ -83,14 +84,14 @@ def driver():
 
 
 def about(options, version, scenario):
-    """What a transcript is of."""
+    """The description of a transcript."""
     return {"scenario": scenario, "version": version, "real": options.doubles is None,
             "cupti": options.cupti.name, "cudart": options.cudart.name, "python": platform.python_version(),
             "driver": driver(), "gpu": libraries.gpus()}
 
 
 def record(options, version, report):
-    """All scenarios, and how the double of that version does in them, if there is one here."""
+    """Records all scenarios, and compares each with the double of that version, if there is one here."""
     from support.interpreters import Interpreter
     from transcripts import comparing, recording, scenarios, transcript
     this = Interpreter(platform.python_version(), "system", "", sys.executable)
@@ -99,7 +100,7 @@ def record(options, version, report):
         path = options.out / f"{name}-unfinished.jsonl"
         try:
             events = recording.on_libraries(name, version, this, options.cupti, options.cudart, path)
-        except Exception as error:  # whatever it is, the others are tried too, and what there is of this one is kept
+        except Exception as error:  # the others are tried too, and the unfinished transcript is kept
             report.fail(f"scenario {name}", error)
             continue
         path.unlink()
@@ -110,7 +111,7 @@ def record(options, version, report):
             continue
         try:
             difference = comparing.first_difference(events, recording.on_double(name, version, this))
-        except Exception as error:  # what was recorded is what counts: the comparison can be made elsewhere
+        except Exception as error:  # the recording is what counts: the comparison can be made elsewhere
             report.fail(f"comparison of {name} with the double of {version}", repr(error))
             continue
         report.say(f"  the double of {version} does the same" if difference is None else
@@ -118,7 +119,7 @@ def record(options, version, report):
 
 
 def run_one(report, environment, *command):
-    """Its exit status. What it says is told as it comes: whoever cuts this off has what there is."""
+    """Runs a command; returns its exit status. Output is shown as it comes, so an interrupted run has what there is."""
     tests = subprocess.Popen([sys.executable, *map(str, command)], text=True, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, env=environment)
     too_long = threading.Timer(LONGEST, tests.kill)

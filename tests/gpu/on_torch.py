@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""What recording a real PyTorch job on a real GPU gives and costs: times to the first kernel, hiccups, step times before, during and
-after, kernels against torch.profiler's own count, stacks, graphs, captures, PyTorch's profiler before, beside and after, kills.
+"""The benefits and costs of recording a real PyTorch job on a real GPU: times to the first kernel, hiccups, step times
+before, during and after, kernels against torch.profiler's own count, stacks, graphs, captures, PyTorch's profiler
+before, beside and after, kills.
 
     python3 tests/gpu/on_torch.py OUT [--programs FOLDER] [--only WORD ...] [--rounds N] [--attaches N]
 
-Needs a PyTorch that sees a GPU, root or leave to trace; nothing from the network. OUT/torch.txt is all that was said. Each part is
-tried though another failed; exit status 1 if one did.
+Needs a PyTorch that sees a GPU, and root or permission to trace; nothing from the network. OUT/torch.txt has all
+output. Each part runs even if another failed; exit status 1 if one did.
 """
 import argparse
 import bisect
@@ -60,7 +61,7 @@ class Job:
         return list(struct.iter_unpack("=QQ", bytes_[:len(bytes_) // 16 * 16]))
 
     def durations(self, begin, end):
-        """ms of the steps within."""
+        """The durations in ms of the steps within."""
         return [(last - first) / 1e6 for first, last in self.steps() if begin <= first and last <= end]
 
     def stop(self):
@@ -71,7 +72,7 @@ class Job:
         return int(count)
 
     def looks(self):
-        """Threads, open files, mappings."""
+        """Numbers of threads, open files, mappings."""
         proc = pathlib.Path("/proc", str(self.pid))
         return (len(list((proc / "task").iterdir())), len(list((proc / "fd").iterdir())),
                 len((proc / "maps").read_text().splitlines()))
@@ -137,7 +138,7 @@ class Measurement:
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def record(self, job, *options, **more):
-        """(begin, end of the command, what it said)"""
+        """(begin, end of the command, its output)"""
         begin = time.monotonic_ns()
         running = self.start(job, *options, **more)
         said = running.communicate(timeout=90)[0]
@@ -173,7 +174,7 @@ class Measurement:
                 job = self.job(*options)
                 self.record(job, *mode)
                 trace = self.read()
-                steps, true = job.steps(), job.ask("kernels")  # torch.profiler's word, of a step after we have left
+                steps, true = job.steps(), job.ask("kernels")  # torch.profiler counts a step after we have left
                 job.stop()
                 self.say(f"{way} {' '.join(mode)}: torch.profiler counts {true} kernels a step; ours, steps by kernels: "
                          f"{dict(self.kernels_of_steps(trace, steps))}")
@@ -185,7 +186,7 @@ class Measurement:
 
     @staticmethod
     def kernels_of_steps(trace, steps):
-        """How many of the steps that lie well within the recording have how many kernels."""
+        """{number of kernels: number of steps with so many}, of the steps that are well within the recording."""
         launched = sorted(one["launched"] for one in trace.kernels if one["launched"])
         counts = collections.Counter()
         for begin, end in steps:
@@ -216,8 +217,8 @@ class Measurement:
         job.stop()
 
     def overhead(self):
-        """Step times against those of a job beside it that nobody records. One of them runs at a time, in turns: what the machine does
-        meanwhile is in both."""
+        """Step times, compared with those of a second job that is not recorded. The jobs run in turns, one at a time,
+        so what the machine does meanwhile affects both."""
         for way, options in (("eager", EAGER), ("graphs", GRAPHS), ("GPU-bound", BOUND)):
             job, other = self.job(*options), self.job(*options)
             for one in (job, other):
@@ -244,7 +245,7 @@ class Measurement:
 
     @staticmethod
     def turn(job, seconds=0.4):
-        """ms of a step while it runs alone."""
+        """The durations in ms of its steps while it runs alone."""
         os.kill(job.pid, signal.SIGCONT)
         time.sleep(0.05)
         begin = time.monotonic_ns()
@@ -272,7 +273,7 @@ class Measurement:
         return statistics.mean(job.durations(begin, end)) / statistics.mean((first, self.turn(other)))
 
     def taken_down(self):
-        """Does a job bear that CUPTI is taken down (cuptiFinalize)? And that it stays?"""
+        """Whether a job survives that CUPTI is taken down (cuptiFinalize), and that it stays."""
         for way, options in (("graphs", GRAPHS), ("eager", EAGER)):
             for how in ((), ("--keep",)):
                 job, number = self.job(*options), 0

@@ -1,6 +1,7 @@
-"""Who may profile whom through a daemon for all users: what the kernel says, for every kind of caller and target.
+"""Which callers may profile which targets through a daemon for all users: as the kernel decides, for every kind of
+both.
 
-Each caller asks the kernel for itself, and the daemon about the same processes; the two answers must be one.
+Each caller asks the kernel, and the daemon about the same processes. Both answers must be the same.
 """
 import contextlib
 import ctypes
@@ -28,8 +29,8 @@ DENIED = ("PERMISSION_DENIED", "UNAUTHENTICATED")
 
 
 class AuthorisationCase(case.Case):
-    """A daemon and targets of every kind. SCOPE: what kernel.yama.ptrace_scope says to the daemon and to all that it starts, and does to
-    them; None: what it says here."""
+    """A daemon and targets of every kind. SCOPE: the value of kernel.yama.ptrace_scope that the daemon and all that it
+    starts see and obey; None: the machine's own value."""
     SCOPE, POLICY = None, ""
 
     @classmethod
@@ -57,7 +58,7 @@ class AuthorisationCase(case.Case):
             cls.addClassCleanup(stack.pop_all().close)
 
     def ask(self, prefix, pids):
-        """[(whether the daemon lets such a caller read it, its words)]"""
+        """[(whether the daemon lets such a caller read it, the daemon's answer)]"""
         probe = self.daemon.probe("ask", *pids, prefix=prefix)
         self.addCleanup(probe.close)
         lines = probe.end()
@@ -65,7 +66,8 @@ class AuthorisationCase(case.Case):
         return [(line.startswith("allowed"), line) for line in lines]
 
     def compare(self):
-        """The daemon's answers with the kernel's, which has no Yama for who asks here, or one that is not in the way."""
+        """Compares the daemon's answers with the kernel's. Yama does not apply to the callers that ask the kernel here.
+        """
         pids = [target.pid for target in self.targets.values()]
         pairs = allowed = 0
         for who, prefix in self.callers.items():
@@ -86,8 +88,8 @@ class AuthorisationCase(case.Case):
                 self.assertEqual(harm(target.pid), [])
 
     def recorded(self, script, until=None):
-        """The trace of alice's process that runs this, which was told to go on once it was being recorded, and said so. It is ended once
-        `until` is in the trace; None: the recording ends by itself."""
+        """The trace of a process of alice's that runs this script. Once it is being recorded it is sent "go", and it
+        answers. The process is ended once `until` is in the trace; None: the recording ends by itself."""
         target = subprocess.Popen([*self.callers["alice"], access_cases.PYTHON, "-I", "-S", "-c", script],
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         for end in (target.stdout.close, target.stdin.close, target.wait, target.kill):
@@ -141,9 +143,9 @@ class Authorisation(AuthorisationCase):
         self.assertEqual([daemon for daemon, _ in self.ask(prefix, pids)], [True, False, False])
 
     def test_the_root_of_a_container_is_root_without_capabilities(self):
-        """With PID and mount namespaces of its own, and the capabilities that containers have or all of them, as containers may be
-        given CAP_SYS_PTRACE for their own processes. (The numbers of processes mean others there: the kernel is asked by a root
-        without any outside.)"""
+        """The caller has PID and mount namespaces of its own, and either the usual capabilities of containers or all of
+        them, as containers may be given CAP_SYS_PTRACE for their own processes. (PIDs mean other processes in there, so
+        the kernel is asked from outside, by a root without any capability.)"""
         fewer = "-sys_ptrace,-sys_admin,-dac_read_search,-perfmon,-checkpoint_restore"
         container = (*access_cases.IN_PID_NAMESPACE, "unshare", "--mount")
         pids = [target.pid for target in self.targets.values()]
@@ -162,7 +164,7 @@ class Authorisation(AuthorisationCase):
                 with self.subTest(caller=who, target=what):
                     waiting = self.daemon.probe("create", self.targets[what].pid, 1000, prefix=self.callers[who])
                     name = waiting.end()[-1].split()[1]
-                    if (who, capabilities) != ("alice", 1 << 19):  # which is refused, and ends at once
+                    if (who, capabilities) != ("alice", 1 << 19):  # this one is refused, and ends at once
                         self.assertTrue(within_deadline(self.daemon.collectors))
                     for collector in self.daemon.collectors():
                         seen = status_fields(collector)
@@ -193,7 +195,7 @@ class Authorisation(AuthorisationCase):
             self.daemon.probe(verb, name, prefix=alice).end()
 
     def audited(self, uid, pid):
-        """What the audit has about this caller and this target, in order of time; None: about connecting."""
+        """The audit's entries about this caller and this target, in order of time; None: entries about connecting."""
         entries = [json.loads(line) for line in self.audit.read_text().splitlines()]
         return [(entry["outcome"], entry.get("reason")) for entry in entries
                 if entry["uid"] == uid and entry.get("target") == pid]
@@ -224,7 +226,7 @@ PIDFD_GETFD = 438
 
 
 def line_of(collector):
-    """The collector's end of its line to who opens memory for it, as ours too."""
+    """A duplicate of the collector's end of its connection to the memory grantor."""
     number = re.search(rb"memory_line=(\d+)", pathlib.Path(f"/proc/{collector}/cmdline").read_bytes())[1]
     pidfd = os.pidfd_open(collector)
     try:
@@ -239,7 +241,7 @@ def ask(line, pid):
 
 
 def granted(line, pid):
-    """0, or why it is not."""
+    """0, or the errno of the refusal."""
     ask(line, pid)
     return answer(line)
 
@@ -255,7 +257,8 @@ def answer(line):
 
 @unittest.skipUnless(os.getuid() == 0, "only root can become others")
 class YamaWaived(AuthorisationCase):
-    """What the kernel would say with the scope at 0 (it says so to who asks from here), and nothing beyond."""
+    """The daemon must answer what the kernel would with the scope at 0 (as it does to callers here), and allow nothing
+    more."""
     SCOPE, POLICY = 1, WAIVE
 
     def test_the_daemon_answers_as_the_kernel_would_without_yama(self):
@@ -265,7 +268,8 @@ class YamaWaived(AuthorisationCase):
         return [pid for pid in children(self.daemon.launcher) if status_fields(pid)["Name"] == "ptrace-prof-mem"]
 
     def while_recording(self, target):
-        """Of all that runs for alice then, only who opens memory has a right, in reserve."""
+        """Among the processes that run for alice then, only the memory grantor has a capability, which is permitted but
+        not effective."""
         grantor, = self.grantors()
         collector, = self.daemon.collectors()
         for pid, permitted in ((grantor, 1 << 19), (collector, 0)):
@@ -301,7 +305,7 @@ class YamaWaived(AuthorisationCase):
         self.assertIn(b"not_secret", trace)
 
     def test_who_shuts_itself_off_meanwhile_is_not_read_any_more(self):
-        after = self.place.folder / "off.py"  # not in the command line, which is in the trace
+        after = self.place.folder / "off.py"  # a file, because the command line is in the trace
         after.write_text("def secret():\n  print('there', flush=True)\n  while True: pass\n")
         trace = self.recorded("import ctypes, sys\nprctl = ctypes.CDLL(None).prctl\ndef before():\n  print('ready', flush=True)\n"
                               f"  sys.stdin.readline()\nbefore()\nprctl(4, 0, 0, 0, 0)\ncode = open('{after}').read()\n"
@@ -311,8 +315,8 @@ class YamaWaived(AuthorisationCase):
 
     @unittest.skipIf(yama.REAL, "user-mode Linux does not tell which system call a process is at")
     def test_who_is_another_process_while_it_is_opened_is_not(self):
-        """As somebody who stops who opens memory, and has a number used again by a process that is out of
-        their reach, and once more by one that is not."""
+        """Stops the memory grantor at its system calls. Meanwhile the target's PID is taken over by a process that
+        alice may not read, and later by one that she may."""
         swaps = [(CAPSET, access_cases.ALICE), (OPENAT, access_cases.OTHER_GROUP), (CAPSET, access_cases.ALICE)]
         with self.capture() as (grantor, collector), line_of(collector) as line, \
                 contextlib.closing(Sleeper(access_cases.ALICE)) as mine:
@@ -329,7 +333,7 @@ class YamaWaived(AuthorisationCase):
 
     @contextlib.contextmanager
     def capture(self):
-        """Of alice's, which goes on: who opens memory for it, and the collector, which has asked what it had to."""
+        """A running capture of alice's: its memory grantor, and its collector, which has no more requests to make."""
         alice = self.callers["alice"]
         name = self.daemon.probe("create", self.targets[MINE].pid, 1000, prefix=alice).end()[-1].split()[1]
         watching = self.daemon.probe("watch", name, prefix=alice)
@@ -367,7 +371,7 @@ class YamaObeyed(_Refused):
     SCOPE = 1
 
     def roots_collector(self, target):
-        """What it has permitted while a capture of root's goes on, and what that recorded."""
+        """The permitted capabilities of the collector of a capture of root's, and the trace of that capture."""
         name = self.daemon.probe("create", target, 1000).end()[-1].split()[1]
         watching, trace = self.daemon.probe("watch", name), self.place.folder / "trace"
         self.assertTrue(watching.hear("STATE_RUNNING"), watching.lines)
@@ -381,7 +385,7 @@ class YamaObeyed(_Refused):
         return permitted, trace.read_bytes()
 
     def test_a_collector_for_root_has_no_right_where_it_only_reads(self):
-        """Somebody else has it, who opens what the owner may look at."""
+        """Another process has the capability, and opens what the owner may read."""
         for what, kept in (("alice's", 0), ("root's without capabilities", 0), ("alice's, not dumpable", 1 << 19),
                            ("root's", 1 << 19)):
             with self.subTest(what):
@@ -392,7 +396,7 @@ class YamaObeyed(_Refused):
         self.assertEqual(permitted, 1 << 19, "a tracer's right cannot be handed over")
 
     def test_who_makes_scripts_for_a_target_has_no_right(self):
-        """Of a capture that traces, whose collector has one."""
+        """In a capture that traces calls, whose collector does have a capability."""
         name = self.daemon.probe("create", f"trace:{self.targets[MINE].pid}", 1000).end()[-1].split()[1]
         watching = self.daemon.probe("watch", name)
         self.assertTrue(watching.hear("STATE_RUNNING"), watching.lines)
@@ -414,7 +418,7 @@ class YamaObeyed(_Refused):
 
 @unittest.skipUnless(os.getuid() == 0, "only root can become others")
 class AdministratorsOnly(_Refused):
-    """Scope 2 is not to be waived."""
+    """Scope 2 cannot be waived."""
     SCOPE, POLICY = 2, WAIVE
 
 

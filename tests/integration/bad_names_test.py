@@ -1,5 +1,5 @@
-"""Names that are no UTF-8, of a target's code, files, variables, threads and of itself: no command fails over them, alone or
-through a daemon, every word that comes out is text, and nobody hears of protobuf."""
+"""Names that are not UTF-8: of a target's code, files, variables and threads, and of the target itself. No command
+fails because of them, alone or through a daemon, all output is text, and no message mentions protobuf."""
 import json
 import os
 import pathlib
@@ -15,7 +15,7 @@ from support.target_process import DEADLINE, TARGETS, harm  # noqa: E402
 from support.terminal_run import PYTHON, TerminalCase, main  # noqa: E402
 
 BAD_WORD = b"\xff\xc3( \xed\xa0\x80" + "\u202e\u2069\u2029\ufeff".encode()
-# What is never shown as it is: characters without a picture, but for line ends, and surrogates.
+# Characters that must never be shown as they are: all without a glyph, except for line ends, and surrogates.
 HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff]")
 JSON_HIDDEN = re.compile(r"(?<!\\)(\\\\)*\\u(00[0189]|061c|20[026]|d[89a-f]|feff)", re.IGNORECASE)
 TEXTS = ("html", "svg", "collapsed", "txt", "speedscope.json", "json")
@@ -33,7 +33,7 @@ class BadNames(TerminalCase):
         self.hosts = ("none", place.address)
 
     def assert_tidy_log(self):
-        """The daemon said nothing but lines of its log."""
+        """The daemon printed nothing but lines of its log."""
         for line in self.server.words().splitlines():
             self.assertTrue(line.startswith("time="), line)
 
@@ -48,7 +48,7 @@ class BadNames(TerminalCase):
         return self.start([PYTHON.encode(), str(TARGETS / "bad_names.py").encode(), BAD_WORD], env=environment)
 
     def nobody(self):
-        """A process that is no Python; its name and that of its program are bad too."""
+        """A process that is not Python; its name and that of its program are bad too."""
         program = os.fsencode(self.folder) + b"/no\xff\xed\xa0\x80python"
         shutil.copy(shutil.which("perl"), program)
         return self.start([program, "-e", r'$0 = "\xff\xfe"; $| = 1; print "ready\n"; sleep 1000'])
@@ -66,7 +66,7 @@ class BadNames(TerminalCase):
         return output, errors
 
     def assert_seen(self, words, is_json):
-        """Every character of it has a picture, also when the escapes of JSON have been taken out."""
+        """Every character must have a glyph, also after the escapes of JSON have been decoded."""
         found = HIDDEN.search(words) or (is_json and JSON_HIDDEN.search(words))
         self.assertFalse(found, found and words[max(found.start() - 60, 0):found.end() + 60])
 

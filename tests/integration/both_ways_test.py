@@ -1,4 +1,4 @@
-"""The same command lines without a daemon and through one: the same status, words and shape of result."""
+"""The same command lines without a daemon and through one must give the same status, messages and shape of result."""
 import json
 import os
 import pathlib
@@ -61,7 +61,7 @@ class BothWays(TerminalCase):
                                    stdin=subprocess.DEVNULL, env={**environment, **(env or {})}))
 
     def both(self, *arguments):
-        """Without and with the daemon; "{}" in an argument becomes the name of the way."""
+        """Runs the command without and with the daemon; "{}" in an argument becomes "alone" or "daemon"."""
         found = []
         for way, host in zip(("alone", "daemon"), self.hosts):
             found.append(self.run_one(*(str(argument).replace("{}", way) for argument in arguments), "--host", host))
@@ -115,7 +115,7 @@ class BothWays(TerminalCase):
         return target
 
     def test_traces_of_calls(self):
-        """Every option of a trace arrives where it is meant for."""
+        """Every option of a trace takes effect."""
         target = self.calling()
         for options, has, lacks in (
                 ((), "leaf", "nobody"),
@@ -180,7 +180,7 @@ class BothWays(TerminalCase):
             with self.subTest(arguments):
                 alone, through = self.both(*arguments)
                 documents = [json.loads(said.output) for said in (alone, through)]
-                for document in documents:  # collectors of a daemon stand behind its filter
+                for document in documents:  # collectors of a daemon are confined by its filter
                     document["checks"] = [check for check in document["checks"] if check["subject"] != "seccomp"]
                 self.assertEqual(*(VARYING.sub("#", json.dumps(document, sort_keys=True)) for document in documents))
 

@@ -1,7 +1,7 @@
-"""Records of what an interpreter really does, replayed, against the frames that really were there: event by event.
+"""Records of what an interpreter really does are replayed and compared with the true frames, event by event.
 
-The recorder is Python's own (sys.monitoring, sys.setprofile) and finds the truth by walking frames
-(tests/targets/call_recorder.py); call_replay_dump (tests/programs) replays what it wrote down.
+The recorder is Python's own (sys.monitoring, sys.setprofile) and finds the true frames by walking them
+(tests/targets/call_recorder.py). call_replay_dump (tests/programs) replays what it wrote.
 """
 import json
 import os
@@ -17,7 +17,8 @@ DUMP = os.environ["PP_CALL_REPLAY_DUMP"]
 
 
 def recorded(interpreter):
-    """What the recorder printed. It comes in on standard input, so that no interpreter needs to see our files."""
+    """What the recorder printed. The script is passed on standard input, so that no interpreter needs access to our
+    files."""
     text = "".join((TARGETS / name).read_text(encoding="utf-8") for name in ("stub_corpus.py", "call_recorder.py"))
     command = [interpreter.path, "-I", "-"]
     if interpreter.in_root:
@@ -39,7 +40,7 @@ def replayed(run, names):
 
 
 def in_order_of_appearance(events):
-    """Generators by the order in which they are first seen: their numbers mean nothing else."""
+    """Numbers generators in the order in which they are first seen. Their own numbers have no other meaning."""
     seen = {"0": "0"}
     plain = []
     for event in events:

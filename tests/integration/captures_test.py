@@ -1,4 +1,4 @@
-"""Captures that a daemon keeps: begun by `record --detach`, and what `captures` does with them."""
+"""Captures that a daemon keeps: they are started by `record --detach` and handled by `captures`."""
 import contextlib
 import json
 import os
@@ -18,7 +18,7 @@ from support.terminal_run import TerminalCase, main  # noqa: E402
 
 
 class CutConnections:
-    """Stands between client and daemon; breaks so many connections that have carried so many bytes to the client."""
+    """A proxy between client and daemon. It breaks `times` connections, each after `after` bytes to the client."""
 
     def __init__(self, folder, target, after=None, times=0):
         self.target, self._after, self._times = target, after, times
@@ -55,7 +55,7 @@ class CutConnections:
         server.close()
 
     def cut_now(self):
-        """All that are open."""
+        """Breaks all open connections."""
         while self._open:
             with contextlib.suppress(OSError):
                 self._open.pop().shutdown(socket.SHUT_RDWR)
@@ -274,7 +274,7 @@ class BrokenConnections(CapturesCase):
             with self.subTest(after=after):
                 if finished.status == 0:
                     self.assertEqual([finished.output.strip()], list(captures))
-                else:  # it never came to be asked
+                else:  # the request never reached the daemon
                     self.assertEqual(captures, {})
                     self.assertIn("cannot connect", finished.errors)
             begun_after_a_cut += finished.status == 0 and cutter.cuts

@@ -1,4 +1,5 @@
-"""Children of the process: each is recorded from its birth on, what was missed is told, and only what runs Python is one."""
+"""Children of the process: each is recorded from its birth on, missed ones are counted, and only those that run Python.
+"""
 import os
 import pathlib
 import re
@@ -20,7 +21,8 @@ def parent_of(pid):
 
 class Children(case.Case):
     def record(self, target):
-        """Until the target ends, which begins when the recording has begun: (processes, stacks, Finished)."""
+        """Records until the target ends, which works from the start of the recording on: (processes, stacks, Finished).
+        """
         run = profiler.Recording(target.pid, "--idle", "all")
         self.addCleanup(run.remove)
         run.begun()

@@ -1,4 +1,4 @@
-"""`record -- COMMAND`: the command must not notice that it is not run by the shell itself."""
+"""`record -- COMMAND`: the command must not notice that the shell did not start it itself."""
 import os
 import pathlib
 import pty
@@ -10,7 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support.profiler import BINARY  # noqa: E402
 from support.terminal_run import AS_NOBODY, PYTHON, TerminalCase, await_exit, main, needs_root  # noqa: E402
 
-# Computes until it is told to end on standard input, then exits with the status it is told.
+# Computes until a line on standard input ends it, then exits with the status in that line.
 SERVANT = """
 import os, sys, threading
 def compute():
@@ -25,7 +25,7 @@ for line in sys.stdin:
     if line.startswith("exit"):
         os._exit(int(line.split()[1]))
 """
-SCRIPT = "(<string>"  # a frame of the servant: which of its threads was caught in so short a time is for chance to say
+SCRIPT = "(<string>"  # a frame of the servant; in so short a time either of its threads may be the sampled one
 HANDLER = """
 import os, signal, sys
 def stop(number, frame):
@@ -181,7 +181,7 @@ class Terminals(TerminalCase):
         os.close(terminal)
         self.assertEqual(os.waitstatus_to_exitcode(status), 5, seen)
         self.assertEqual(seen.count(b"stopped by 2"), 1, seen)
-        # Which function was caught in the moment before is for chance to say.
+        # Which function was sampled in that moment is random.
         self.assertRegex((self.folder / "x.collapsed").read_text(), r"(\A|\n).+ \d+\n\Z")
 
 

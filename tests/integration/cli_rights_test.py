@@ -1,4 +1,4 @@
-"""The rights of the collector while it reads a target: the owner's identity, no capability, walls around it."""
+"""The rights of the collector while it reads a target: the owner's identity, no capability, a sandbox."""
 import os
 import pathlib
 import signal
@@ -46,7 +46,7 @@ class Rights(TerminalCase):
     @needs_root
     def test_for_a_target_of_roots_one_capability_stays(self):
         seen = self.collector_of()
-        self.assertIn(int(seen["CapPrm"], 16), (0, SYS_PTRACE))  # 0: a root without capabilities itself
+        self.assertIn(int(seen["CapPrm"], 16), (0, SYS_PTRACE))  # 0: a root that has no capabilities itself
         self.assertEqual(int(seen["CapBnd"], 16), 0)
 
     @needs_root

@@ -1,4 +1,4 @@
-"""The commands as a person meets them: what they refuse and why, how they end, what they leave behind."""
+"""The commands as a user meets them: what they refuse and why, how they end, what they leave behind."""
 import contextlib
 import fcntl
 import json
@@ -18,7 +18,7 @@ from support.profiler import BINARY, run  # noqa: E402
 from support.target_process import DEADLINE, harm  # noqa: E402
 from support.terminal_run import AS_NOBODY, PYTHON, TerminalCase, await_exit, main, needs_root  # noqa: E402
 
-NO_SUCH_PID = 4194304  # the largest there can be is one less
+NO_SUCH_PID = 4194304  # one more than the largest possible PID
 
 
 class Refusals(TerminalCase):
@@ -236,10 +236,10 @@ class Endings(TerminalCase):
 
     def test_second_interrupt_aborts_and_keeps_the_trace(self):
         target, process = self.recording()
-        os.kill(process.collector(), signal.SIGSTOP)  # so that it cannot end well
+        os.kill(process.collector(), signal.SIGSTOP)  # so that it cannot end in an orderly way
         process.process.send_signal(signal.SIGINT)
         while "ignored" not in process.said:
-            with open(f"/proc/{process.pid}/status") as status:  # until the first one was taken
+            with open(f"/proc/{process.pid}/status") as status:  # wait until the first signal was taken
                 pending = [line for line in status if line.startswith(("SigPnd", "ShdPnd"))]
             if all(int(line.split()[1], 16) == 0 for line in pending):
                 break
@@ -255,7 +255,7 @@ class Endings(TerminalCase):
         target, process = self.recording()
         target.kill()
         target.wait()
-        self.assertIn(process.end(), (0, 6), process.words())  # 6: it fell before the first sample
+        self.assertIn(process.end(), (0, 6), process.words())  # 6: it ended before the first sample
         self.assertIn(f"process {target.pid} ended", process.words())
 
     def test_collector_is_killed(self):
@@ -322,7 +322,7 @@ class Endings(TerminalCase):
         read, write = os.pipe()
         self.addCleanup(os.close, read)
         fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
-        os.write(write, b"x" * 4096)  # no room for a byte
+        os.write(write, b"x" * 4096)  # fills the pipe to the last byte
         _, process = self.to_stdout("-d", "300ms", stdout=write)
         os.close(write)
         process.hear("samples in")

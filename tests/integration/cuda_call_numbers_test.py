@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The numbers by which the program knows CUDA's calls (callback ids) against the real libraries: what cuptiGetCallbackName says of
-each where it answers without a driver, and what the headers list, which also tells of versions that do not answer.
+"""The program's numbers of CUDA's calls (callback ids), compared with the real libraries and headers. In the libraries
+cuptiGetCallbackName is asked for each number, where it answers without a driver. The headers list the numbers, and also
+cover versions whose library does not answer.
 
 Exit status 77: neither a real library nor headers are in the cache (./dev setup test fetches them).
 """
@@ -18,14 +19,14 @@ from support import runner
 DRIVER, RUNTIME = 1, 2
 DOMAINS = {"Driver": DRIVER, "Runtime": RUNTIME, "DRIVER": DRIVER, "RUNTIME": RUNTIME}
 LISTS = ((RUNTIME, "cupti_runtime_cbid.h", "CUPTI_RUNTIME_TRACE_CBID_"), (DRIVER, "cupti_driver_cbid.h", "CUPTI_DRIVER_TRACE_CBID_"))
-# What starts work on a GPU, or stands for it in a graph that is captured.
+# Calls that start work on a GPU, or stand for such work in a graph that is captured.
 MATTERS = re.compile(r"_*cu(da)?(Launch|GraphLaunch|Memcpy|Memset|Stream(Begin|End)(Capture|Recapture)(?!ToCig)|GraphInstantiate)")
 
-NEVER = {(DRIVER, 248)}  # cuMemcpy_v2: a number of a call that CUDA does not have
+NEVER = {(DRIVER, 248)}  # cuMemcpy_v2: the number of a call that CUDA does not have
 
 
 def plain(name):
-    """As the table has it: without the release in which the call came to be as it is, of the runtime's."""
+    """The name as in the table: without the suffix of the release that changed a call of the runtime's."""
     return re.sub(r"_v\d{4,}", "", name)
 
 
@@ -47,7 +48,7 @@ def table():
 
 
 def detail():
-    """The numbers that gpu_detail.cc asks records of."""
+    """The numbers of the calls that gpu_detail.cc requests records of."""
     text = declarations.source("gpu_detail.cc")
     for domain, name in ((RUNTIME, "kRuntime"), (DRIVER, "kDriver")):
         body, = re.findall(rf"constexpr Calls {name}\[\] = \{{(.*?)\}};", text, flags=re.S)
@@ -64,7 +65,7 @@ def captures():
 
 class Numbers(unittest.TestCase):
     def of_each(self, check):
-        """check(what a version calls what)"""
+        """Calls check({number: name}) for each version."""
         for what, versions, ask in (("library", oracle.TALKING, of_library), ("headers", headers.HERE, of_headers)):
             for version in versions:
                 with self.subTest(version=version, by=what):
@@ -98,11 +99,11 @@ class Numbers(unittest.TestCase):
         self.assertEqual(set(asked) - table().keys(), set())
 
     def test_captures(self):
-        """Those that the shim watches are all there are."""
+        """The shim must watch all calls of this kind."""
         ours = captures()
 
         def check(theirs):
-            # cuStreamCreateForCaptureToCig is what 12.9 and 13.0 call a number that later begins a capture, too.
+            # cuStreamCreateForCaptureToCig: in 12.9 and 13.0 the name of a number that later also begins a capture.
             found = {key: "StreamEnd" not in name for key, name in theirs.items()
                      if re.match(r"cu(da)?Stream(Begin|End|CreateFor)(Capture|Recapture)", name)}
             self.assertEqual({key: begins for key, begins in ours.items() if key in theirs}, found)

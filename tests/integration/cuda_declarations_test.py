@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""What the program itself says of CUPTI, in its own declarations and tables, against each set of real headers in the cache: a
-file of _Static_assert about both is compiled. Where every field is that the decoder reads, and how long; kinds of records,
-results, attributes, domains, parameters of calls, words for what an operation is. Exit status 77: no headers, or no C compiler.
+"""The program's own declarations and tables about CUPTI against each set of real headers in the cache: a file of
+_Static_assert about both is compiled. It covers the place and size of every field that the decoder reads, kinds of
+records, results, attributes, domains, parameters of calls, and the words for what an operation is.
+
+Exit status 77: no headers, or no C compiler.
 """
 import pathlib
 import platform
@@ -18,7 +20,7 @@ import cuda_headers_test as headers
 COLLECT = double.ROOT / "daemon/collector/gpu"
 LIBRARY = "attach/target/gpu/cupti_library.h"
 
-# Fields of GpuRecord, and of which field of CUPTI's they are; of one structure only, what is told under another name.
+# Fields of GpuRecord and the field of CUPTI's for each. FIELDS_OF has those that have another name in one structure.
 FIELDS = {"start": "start", "end": "end", "device": "deviceId", "context": "contextId", "stream": "streamId",
           "correlation": "correlationId", "name": "name", "graph": "graphId", "graph_node": "graphNodeId", "channel": "channelID",
           "registers": "registersPerThread", "grid": "gridX", "grid + 4": "gridY", "grid + 8": "gridZ", "block": "blockX",
@@ -50,7 +52,7 @@ KINDS = {"kMemcpy": "MEMCPY", "kMemset": "MEMSET", "kDriver": "DRIVER", "kCallsO
          "kConcurrentKernel": "CONCURRENT_KERNEL", "kMarker": "MARKER", "kOverhead": "OVERHEAD", "kMemcpyPeer": "MEMCPY2",
          "kStream": "STREAM", "kSync": "SYNCHRONIZATION", "kSynchronization": "SYNCHRONIZATION", "kGraph": "GRAPH_TRACE",
          "kGraphTrace": "GRAPH_TRACE", "kJit": "JIT"}
-# What cupti_library.h declares, by how it calls it after PP_CUPTI_.
+# What cupti_library.h declares, by its name after PP_CUPTI_, and CUPTI's names.
 RESULTS = {"SUCCESS": "CUPTI_SUCCESS", "INVALID_PARAMETER": "CUPTI_ERROR_INVALID_PARAMETER",
            "NOT_COMPATIBLE": "CUPTI_ERROR_NOT_COMPATIBLE", "NOT_INITIALIZED": "CUPTI_ERROR_NOT_INITIALIZED",
            "VIRTUALIZED_DEVICE": "CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED",
@@ -77,8 +79,8 @@ CALL_DATA = {"site": "callbackSite", "function": "functionName", "parameters": "
 SUBSCRIBER = {"size": "structSize", "name": "subscriberName", "other_name": "oldSubscriberName",
               "other_name_size": "oldSubscriberSize", "allow_others": "allowMultipleSubscribers"}
 RELEASES = {"11_8": 18, "12_2": 20, "12_5": 23, "12_6": 24, "12_9": 27, "13_0": 130000, "13_3": 130300}
-COMPLETE = 28  # from this version on there is all of it but cuptiSubscribe_v2
-# Words of gpu_operation_name.cc in the order of CUPTI's numbers, and the names of these.
+COMPLETE = 28  # from this version on all functions exist except cuptiSubscribe_v2
+# Words of gpu_operation_name.cc in the order of CUPTI's numbers, and CUPTI's names of these numbers.
 WORDS = {
     "kCopies": ("CUPTI_ACTIVITY_MEMCPY_KIND_", ("UNKNOWN", "HTOD", "DTOH", "HTOA", "ATOH", "ATOA", "ATOD", "DTOA", "DTOD", "HTOH",
                                                 "PTOP")),
@@ -132,13 +134,13 @@ class Assertions:
         self.lines.append(f'_Static_assert({condition}, "{words}");')
 
     def same(self, ours, theirs):
-        """False: these headers have no such thing."""
+        """Checks that both are equal. False: these headers do not have `theirs`."""
         if self.has(theirs):
             self.hold(f"(long long)({ours}) == (long long)({theirs})", f"{ours} is not {theirs}")
         return self.has(theirs)
 
     def fails(self):
-        """What of it is not so."""
+        """The statements that do not hold."""
         with tempfile.TemporaryDirectory() as place:
             headers.write_cuda_headers(place)
             pathlib.Path(place, "hold.c").write_text("\n".join((
@@ -228,7 +230,8 @@ class Declarations(unittest.TestCase):
         self.of_each(fill)
 
     def test_functions_of_the_shim(self):
-        """They take what we give them: as many parameters, numbers and pointers where we have such."""
+        """They must take the arguments that we pass: as many parameters, with numbers and pointers in the same places.
+        """
         text = (double.ROOT / LIBRARY).read_text()
         functions = re.findall(r"(NEEDED|OPTIONAL)\((cupti\w+), \((.*?)\)\)\s", text)
         self.assertGreater(len(functions), 15)

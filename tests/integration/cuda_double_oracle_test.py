@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The double of libcupti against the real ones, which need no GPU for this: every buffer that the double fills is walked by the
-real library and must hold the same records at the same offsets; sizes, names and results without a driver are the same.
+"""The double of libcupti against the real ones, which need no GPU for this. The real library walks every buffer that
+the double fills, and must find the same records at the same offsets. Sizes, names and results without a driver are the
+same.
 
 The real libraries are in the cache (tests/doubles/cuda/real_libraries.txt). Exit status 77: there is none.
 """
@@ -20,7 +21,7 @@ from support import runner  # noqa: E402
 from support.interpreters import CACHE  # noqa: E402
 
 FACTS = double.ROOT / "tests/targets/cupti_facts.py"
-MUTE = 130400  # from this version on nothing can be asked without a driver
+MUTE = 130400  # from this version on the library answers nothing without a driver
 
 
 def real(version):
@@ -64,7 +65,7 @@ class Oracle(unittest.TestCase):
 
     def test_names(self):
         def check(_, of_double, theirs):
-            # Of the results the double knows those of all versions.
+            # The double knows the results of all versions, so a version may lack some of them.
             wrong = {key: (name, theirs.get(key)) for key, name in of_double.items()
                      if theirs.get(key, name if key.startswith("result") else None) != name}
             self.assertEqual(wrong, {})

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The doubles of CUDA's libraries (tests/doubles/cuda) keep the rules that they are strict about, and tell the truth.
+"""The doubles of CUDA's libraries (tests/doubles/cuda) enforce the rules that they are strict about, and report the
+truth.
 
 Each scene of tests/targets/cuda_double_checks.py runs in a process of its own, with faults chosen by PP_CUDA_DOUBLE.
 """
@@ -27,7 +28,7 @@ SCENES = ROOT / "tests/targets/cuda_double_checks.py"
 
 
 def play(scene, version="130001", doubles=DOUBLES, fails=False, **options):
-    """What a scene saw, or with `fails` the status that it ended with."""
+    """What a scene reported, or with `fails` the status that it ended with."""
     environment = {**os.environ, "PP_CUDA_DOUBLES": str(doubles), "PYTHONDONTWRITEBYTECODE": "1",
                    "PP_CUDA_DOUBLE": ",".join(f"{key}={value}" for key, value in options.items())}
     done = subprocess.run([sys.executable, str(SCENES), scene, version], capture_output=True, text=True, env=environment,
@@ -67,7 +68,7 @@ class LateAttach(unittest.TestCase):
             one = true.pop((record["correlation"], record["node"]))
             self.assertEqual((record["name"], record["stream"], record["graph"]), (one["name"], one["stream"], one["graph"]))
             self.assertEqual(calls[record["correlation"]]["thread"], one["tid"])
-            self.assertLess(abs(record["start"] - offset - one["start"]), 1000000)  # the clocks may have been steered
+            self.assertLess(abs(record["start"] - offset - one["start"]), 1000000)  # the clocks may have been adjusted
             self.assertLess(abs(record["end"] - record["start"] - (one["end"] - one["start"])), 1000)
             self.assertGreaterEqual(record["start"], calls[record["correlation"]]["start"])
         self.assertEqual(true, {})
@@ -110,7 +111,7 @@ class LateAttach(unittest.TestCase):
         self.assertEqual({(one["entry"], one["operation"]) for one in of_kind(seen, JIT)}, {(1, 3)})
 
     def test_annotations(self):
-        """Two records for a range, which its number joins, from whichever threads; the name is in the first only."""
+        """A range has two records with the same number, from any threads. Only the first has the name."""
         for version in ("18", "130001"):
             seen = play("annotations", version)
             marks = sorted(of_kind(seen, 12), key=lambda one: one["timestamp"])  # threads have buffers of their own
@@ -181,7 +182,7 @@ class Rules(unittest.TestCase):
         seen = play("thread_ids")
         self.assertIn(seen["ident"], seen["threads"])
         self.assertIn(seen["tid"], seen["threads"])
-        self.assertEqual(len(seen["threads"]), 4)  # two of Python, two names for the one that has none
+        self.assertEqual(len(seen["threads"]), 4)  # two of Python, and two names for the thread without Python
 
     def test_lists_of_calls(self):
         everything = [41, 51, 131, 211, 311, 505]
@@ -309,7 +310,7 @@ class Faults(unittest.TestCase):
         self.assertEqual({tuple(call) for call in play("captured")["calls"]} & nested, set())
 
     def test_who_counts_what_was_dropped_waits_for_a_delivery(self):
-        """The bait: a lock of the client's around both would never be had."""
+        """A client that holds one lock both while it asks and while it takes a delivery would deadlock."""
         self.assertEqual(play("bait"), {"while": True, "after": False})
 
     def test_a_name_that_changed(self):

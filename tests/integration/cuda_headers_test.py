@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""What we hold true about CUPTI's records against the real headers, where the cache has them: sizes of records by kind, and the
-places of fields, which no version moved. Exit status 77: no headers, or no C compiler.
+"""Our assumptions about CUPTI's records against the real headers, where the cache has them: sizes of records by kind,
+and the offsets of fields, which no version moved. Exit status 77: no headers, or no C compiler.
 
-The headers include CUDA's own, of which they need names of types only: those are declared here, as what is as long.
+The headers include CUDA's own, of which they need only names of types. The test declares types of the same size
+instead.
 """
 import pathlib
 import re
@@ -40,7 +41,7 @@ OUR_NAMES = {"start": "start", "end": "end", "device": "deviceId", "context": "c
              "object": "objectKind", "domain": "domain", "warp": "numThreadsPerWarp", "warps": "maxWarpsPerMultiprocessor",
              "slice": "isMigEnabled", "gpu_instance": "gpuInstanceId", "compute_instance": "computeInstanceId",
              "slice_uuid": "migUuid"}
-OLDEST = {"Marker": 2, "Kernel": 8, "Memcpy": 5, "Memset": 4, "Device": 4}  # of the versions that we support
+OLDEST = {"Marker": 2, "Kernel": 8, "Memcpy": 5, "Memset": 4, "Device": 4}  # in supported versions
 
 
 def include_folder(version):
@@ -111,7 +112,7 @@ class Headers(unittest.TestCase):
                 self.assertEqual(places, [0, 24, 64])
 
     def fields(self, there):
-        """(structure, field, where we say it is)"""
+        """(structure, field, the offset that we assume)"""
         yield "Marker2", "objectId.pt.processId", 24
         yield "Marker2", "objectId.pt.threadId", 28
         for kind, fields in FIELDS.items():

@@ -1,12 +1,12 @@
-// Many clients of ptrace-profd at once, each with a connection of its own, for tests/soak/daemon_load.py. One JSON
-// object on stdout.
+// Many clients of ptrace-profd at once, each with a connection of its own, for tests/soak/daemon_load.py. Prints one
+// JSON object on stdout.
 //
-//   daemon_crowd ADDRESS unary CALLS                     one client asks, one call after the other: microseconds
+//   daemon_crowd ADDRESS unary CALLS                     one client makes one call after the other: microseconds
 //   daemon_crowd ADDRESS crowd CLIENTS CAPTURES SECONDS PID...   captures of these processes in turn; a third of the
 //       clients lists them, a third watches one, a third follows a trace, all to the end
-//   daemon_crowd ADDRESS stopped NAME|live:PID|dump:PID CLIENTS   each reads a first message and no more: says `ready`,
-//       and ends with its input. A dump is asked for, and not read at all
-//   daemon_crowd ADDRESS slow NAME CLIENTS               each reads a chunk, waits, and so on; like stopped
+//   daemon_crowd ADDRESS stopped NAME|live:PID|dump:PID CLIENTS   each client reads a first message and no more. The
+//       program then prints `ready`, and ends when its input ends. A dump is requested, and not read at all
+//   daemon_crowd ADDRESS slow NAME CLIENTS               each reads a chunk, waits, and so on; else like stopped
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
@@ -68,7 +68,7 @@ struct Outcome {
   bool good = false;
   uint64_t answers = 0;
   size_t capture = 0;
-  uint64_t samples = 0;  // of a follower
+  uint64_t samples = 0;  // of a client that follows a trace
 };
 
 std::unique_ptr<Stub> StubTo(const std::string& address) {
@@ -158,7 +158,7 @@ struct Spread {
   std::string text() const { return fmt::format("[{}, {}]", most == 0 ? 0 : fewest, most); }
 };
 
-// Every sample that a capture counts is in the trace that each of its followers got, and each round is accounted for.
+// Every sample that a capture counts must be in the trace of each client that follows it, and each round is counted.
 void Report(const std::vector<Capture>& captures, const std::vector<Outcome>& outcomes) {
   Spread taken;
   Spread listed;
@@ -201,7 +201,7 @@ int RunCrowd(const std::string& address, const Words& words) {
   }
   std::vector<Outcome> outcomes(clients);
   std::vector<std::unique_ptr<Stub>> stubs(clients);
-  for (auto& stub : stubs) {  // all are connected before anything begins
+  for (auto& stub : stubs) {  // all clients are connected before anything begins
     stub = StubTo(address);
   }
   std::vector<Capture> captures = Begin(*first, static_cast<size_t>(std::stoi(words.at(1))), std::stod(words.at(2)),
@@ -254,7 +254,7 @@ int RunUnary(const std::string& address, const Words& words) {
   return 0;
 }
 
-// What those who linger wait for.
+// What the clients of Linger() wait for: the arrival of all of them, and the end.
 class Lingering {
  public:
   explicit Lingering(int clients) : arrived_(clients) {}
@@ -271,7 +271,7 @@ class Lingering {
 
 using Reading = std::function<void(Stub&, grpc::ClientContext&, Lingering&)>;
 
-// Calls `read` in threads with a connection each, says `ready` when all of them have arrived, and ends with its input.
+// Calls `read` in threads with a connection each, prints `ready` when all have arrived, and ends when the input ends.
 int Linger(const std::string& address, int clients, const Reading& read) {
   Lingering lingering(clients);
   std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
@@ -294,7 +294,7 @@ int Linger(const std::string& address, int clients, const Reading& read) {
   return 0;
 }
 
-// Reads one message, and then as `pause` says: nothing: no more.
+// Reads one message, and then one more after each `pause`. Without a pause it reads no more.
 template <typename Stream, typename Message>
 void Sip(Stream& stream, Message message, std::optional<std::chrono::milliseconds> pause, Lingering& lingering) {
   stream.Read(&message);
@@ -305,7 +305,7 @@ void Sip(Stream& stream, Message message, std::optional<std::chrono::millisecond
   }
 }
 
-// Nobody waits at the queue, so nobody reads what comes.
+// Does not wait at the completion queue, so the response is not read.
 void LeaveUnread(Stub& stub, grpc::ClientContext& context, pid_t pid, Lingering& lingering) {
   api::DumpStacksRequest request;
   request.mutable_target()->set_pid(pid);

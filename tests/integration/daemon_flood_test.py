@@ -1,5 +1,5 @@
-"""A user who connects to the daemon's socket and leaves, in a loop and in many processes, or stays with as many connections as it
-gets, keeps nobody else from it."""
+"""A user who connects to the daemon's socket and leaves again, in a loop and in many processes, or who keeps as many
+connections as possible, does not keep other users from the daemon."""
 import contextlib
 import os
 import pathlib
@@ -16,7 +16,7 @@ from support.daemon import AS_USER, Daemon, Place  # noqa: E402
 PYTHON = "/usr/bin/python3"  # one that other users may run
 FLOODS = 8
 COMMANDS = 15
-LONGEST = 5  # seconds: on a machine that is used by others, too
+LONGEST = 5  # seconds; generous, for a machine that others use too
 LEAVING = """
 import socket, sys
 print("ready", flush=True)
@@ -74,7 +74,7 @@ class Floods(case.Case):
                 one.stdout.close()
 
     def commands(self, prefix=()):
-        """How long each took, in seconds; all of them are answered."""
+        """How long each command took, in seconds. All of them must be answered."""
         took = []
         for _ in range(COMMANDS):
             begin = time.monotonic()

@@ -1,4 +1,5 @@
-"""The life of ptrace-profd under a service manager: what it tells, the socket that it is passed, and how it ends."""
+"""The life of ptrace-profd under a service manager: its notifications, the socket that is passed to it, and how it
+ends."""
 import contextlib
 import os
 import pathlib
@@ -43,7 +44,7 @@ class LifeCase(case.Case):
         return name
 
     def shown(self, daemon, name):
-        """The words that `list` has of a capture: capture NAME STATE BYTES MESSAGE."""
+        """The line of `list` about a capture, as words: capture NAME STATE BYTES MESSAGE."""
         lines = self.probe(daemon, "list").end()
         found = [line.split(maxsplit=4) for line in lines if line.split()[1] == name]
         self.assertEqual(len(found), 1, lines)
@@ -81,7 +82,7 @@ class Manager:
 
 @contextlib.contextmanager
 def as_user():
-    """Root need not have CAP_SYS_RESOURCE, and a user may set the limits of its own processes."""
+    """Acts as an ordinary user, who may set the limits of their own processes. Root may lack CAP_SYS_RESOURCE."""
     os.setresgid(USER, USER, 0)
     os.setresuid(USER, USER, 0)
     try:
@@ -93,7 +94,7 @@ def as_user():
 
 @needs_root
 class Starvation(LifeCase):
-    """No thread, descriptor or memory to be had: what that hits is refused, what goes on goes on."""
+    """Threads, descriptors or memory run out. A request that needs them is refused, and everything else goes on."""
 
     def setUp(self):
         super().setUp()
@@ -116,7 +117,7 @@ class Starvation(LifeCase):
         return int(found[0][3])
 
     def starve(self, which, amounts, processes):
-        """What `create` says with each of these soft limits."""
+        """What `create` answers under each of these soft limits."""
         said = []
         for amount in amounts:
             with as_user():
@@ -132,7 +133,7 @@ class Starvation(LifeCase):
         return said
 
     def judge(self, said):
-        """How many were refused."""
+        """The number of refusals."""
         self.assertIsNone(self.daemon_.process.poll(), self.daemon_.words())
         names = [line.split()[1] for line in said if line.startswith("capture ")]
         refused = [line for line in said if not line.startswith("capture ")]
@@ -147,7 +148,7 @@ class Starvation(LifeCase):
 
     def test_threads(self):
         own = [self.daemon_.pid, self.daemon_.launcher]
-        used = sum(len(os.listdir(f"/proc/{pid}/task")) for pid in (*own, self.target.pid))  # and who else is that user
+        used = sum(len(os.listdir(f"/proc/{pid}/task")) for pid in (*own, self.target.pid))  # all of that user
         said = self.starve(resource.RLIMIT_NPROC, range(used - 4, used + 24, 4), own)
         self.assertGreater(self.judge(said), 0, said)
 
@@ -342,7 +343,7 @@ class Drained(LifeCase):
         self.assertIn("event=drain_hastened captures=1", daemon.words())
         self.assertTrue(within_deadline(lambda: all(map(gone, pids))))
         last = watcher.end()[-1]
-        self.assertTrue(state_of(last) == "STATE_CANCELLED" or last.startswith("error "), last)  # as fast as it reads
+        self.assertTrue(state_of(last) == "STATE_CANCELLED" or last.startswith("error "), last)  # depends on its speed
 
     def test_without_time(self):
         daemon = self.daemon("--drain-seconds", 0)

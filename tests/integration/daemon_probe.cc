@@ -1,14 +1,15 @@
-// A small client of ptrace-profd for the tests: daemon_probe ADDRESS VERB [arguments], one line on stdout per thing
-// seen.
+// A small client of ptrace-profd for the tests: daemon_probe ADDRESS VERB [arguments], one line on stdout per result.
 //
-//   PID is a number; wait:NUMBER for a process that is to become a Python process; trace:NUMBER to trace its calls.
+// PID is a number; wait:NUMBER for a process that is to become a Python process; trace:NUMBER to trace its calls.
+//
 //   node | list | create PID SECONDS | record PID SECONDS FILE | watch NAME | cancel NAME | delete NAME | read NAME
-//   FILE | follow NAME FILE (to the capture's end, then `last`) | sip NAME FILE (small chunks; after the first it says
-//   `first` and stops itself with SIGSTOP; at the end `last`) | twice (list, `first`, SIGSTOP, and list again on the
-//   same connection) | stream PID (live samples) | raw METHOD HEX | ask PID... (may each of these be profiled: `allowed
-//   PID` or `refused PID CODE REASON`)
-// PTRACE_PROF_TLS_CA and so on are as for ptrace-prof; PP_PROBE_AUTHORIZATION is the metadata of that name.
-// Exit status 0; 1 with "error CODE message" on stdout where the server, or the way to it, said no.
+//   FILE | follow NAME FILE (to the capture's end, then `last`) | sip NAME FILE (small chunks; after the first it
+//   prints `first` and stops itself with SIGSTOP; at the end `last`) | twice (list, `first`, SIGSTOP, and list again on
+//   the same connection) | stream PID (live samples) | raw METHOD HEX | ask PID... (may each of these be profiled:
+//   `allowed PID` or `refused PID CODE REASON`)
+//
+// PTRACE_PROF_TLS_CA and so on are as for ptrace-prof; PP_PROBE_AUTHORIZATION is the metadata of that name. Exit status
+// 0; 1 with "error CODE message" on stdout where the server refused, or could not be reached.
 
 #include <fmt/format.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -158,7 +159,7 @@ class Probe {
       file << chunk.data() << std::flush;
       if (is_first) {
         Say("first");
-        std::raise(SIGSTOP);  // until whoever started us sends SIGCONT
+        std::raise(SIGSTOP);  // until the test that started us sends SIGCONT
         is_first = false;
       }
       if (chunk.last()) {
@@ -198,7 +199,7 @@ class Probe {
       request.set_validate_only(true);
       FillSpec({pid, "1"}, request.mutable_spec());
       grpc::ClientContext context;
-      context.AddMetadata("ptp-uid", "0");  // whatever a client claims is of no interest
+      context.AddMetadata("ptp-uid", "0");  // the server must ignore what a client claims
       context.AddMetadata("authorization", "root");
       api::Capture capture;
       const grpc::Status status = captures_->CreateCapture(&context, request, &capture);
@@ -209,7 +210,7 @@ class Probe {
     return grpc::Status::OK;
   }
 
-  // A request of these very bytes.
+  // A request of exactly these bytes.
   grpc::Status Raw(const Words& words) {
     std::string bytes;
     for (size_t i = 0; i + 1 < words.at(1).size(); i += 2) {

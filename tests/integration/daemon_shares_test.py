@@ -1,5 +1,5 @@
-"""One user who takes all that the daemon gives (captures, live views, connections) leaves enough for another, also where the
-daemon has few descriptors and may have few threads."""
+"""One user takes all that the daemon gives (captures, live views, connections). Enough is left for another user, also
+where the daemon may have few descriptors or few threads."""
 import contextlib
 import os
 import pathlib

@@ -1,4 +1,5 @@
-"""What ptrace-profd keeps on disk: captures that outlive it, what goes when there is too much, and disks that fail."""
+"""What ptrace-profd keeps on disk: captures that outlive it, which of them it deletes to save space, and disks that
+fail."""
 import contextlib
 import os
 import pathlib
@@ -31,7 +32,7 @@ class SpoolCase(case.Case):
         return daemon
 
     def kill(self, daemon):
-        """It and all that is its."""
+        """Kills the daemon; all its processes must end."""
         pids = daemon.processes()
         self.assertEqual(daemon.end(signal.SIGKILL), -signal.SIGKILL)
         self.assertTrue(within_deadline(lambda: all(map(gone, pids))))
@@ -54,7 +55,7 @@ class SpoolCase(case.Case):
         return name
 
     def record(self, daemon, seconds=0.2):
-        """One that has succeeded."""
+        """The name of a capture that has succeeded."""
         name = self.begin(daemon, seconds)
         last = self.probe(daemon, "watch", name).end()[-1]
         self.assertEqual(state_of(last), "STATE_SUCCEEDED", last)
@@ -192,7 +193,7 @@ class Kept(SpoolCase):
         daemon = self.daemon("--keep-bytes", 1)
         going_on = self.begin(daemon)
         ended = self.record(daemon)
-        self.begin(daemon, 0.1)  # whoever begins one, tidies up
+        self.begin(daemon, 0.1)  # the start of a capture deletes old ones
         self.forgotten(daemon, ended, "bytes")
         self.assertEqual(self.list(daemon)[going_on][0], "STATE_RUNNING")
 
@@ -243,7 +244,7 @@ class Disk(SpoolCase):
         self.assertUnharmed(self.target.pid)
         os.unlink(spool / "filler")
         self.record(daemon)
-        for one in (name, bystander):  # what could not be written down then has been by now
+        for one in (name, bystander):  # by now the daemon has written what it could not write then
             record = spool / f"{one.split('/')[-1]}.json"
             self.assertTrue(within_deadline(lambda: b'"failed"' in record.read_bytes()), record.read_bytes())
         self.assertEqual(daemon.end(), 0)

@@ -1,4 +1,5 @@
-"""ptrace-profd as a process: its socket, its rights, how it starts and ends, and what a death of one of its parts leaves."""
+"""ptrace-profd as a process: its socket, its rights, its start and its end, and what remains when one of its parts
+dies."""
 import os
 import pathlib
 import re
@@ -43,7 +44,7 @@ class DaemonCase(case.Case):
         return probe
 
     def record(self, daemon, pid, name, prefix=()):
-        """Records a moment of a process; the functions seen."""
+        """Records a process for a moment; returns the functions seen."""
         trace = self.place.folder / f"{name}.pftrace"
         last = self.probe(daemon, "record", pid, 0.3, trace, prefix=prefix).end()[-1]
         self.assertEqual(state_of(last), "STATE_SUCCEEDED", last)
@@ -92,7 +93,7 @@ class Socket(DaemonCase):
             lines = [line for line in daemon.words().splitlines() if "event=connection_refused" in line]
             return len(lines), len(lines) + sum(map(int, re.findall(r"and (\d+) others before", "".join(lines))))
 
-        # A later one tells of those that were not told.
+        # A later line counts the refusals that had no line of their own.
         self.assertTrue(within_deadline(lambda: bool(self.probe(daemon, "list", prefix=AS_USER).end()) and told()[1] > knocks))
         self.assertLess(told()[0], 10 * (2 + time.monotonic() - begin))
         self.assertEqual(self.probe(daemon, "list").end(), [])
@@ -114,7 +115,7 @@ class Socket(DaemonCase):
     def test_what_a_killed_one_left_is_no_obstacle(self):
         first = self.daemon()
         pids = first.processes()
-        os.kill(first.launcher, signal.SIGKILL)  # which would tidy up
+        os.kill(first.launcher, signal.SIGKILL)  # it would tidy up
         first.process.kill()
         first.process.wait()
         self.assertTrue(self.place.socket.exists())
@@ -227,7 +228,7 @@ class Rights(DaemonCase):
         self.assertIn("with mode 700", daemon.words())
 
     def start_as_user(self):
-        """Something in Python that belongs to the user."""
+        """A Python process that belongs to the user."""
         process = subprocess.Popen([*AS_USER, "/usr/bin/python3", "-c", "print('ready', flush=True)\nwhile True: pass"],
                                    stdout=subprocess.PIPE)
         self.addCleanup(process.stdout.close)
@@ -268,7 +269,7 @@ class Service(DaemonCase):
     def test_who_waits_for_a_launcher_that_hangs_holds_up_nobody(self):
         target = self.start("heartbeat.py")
         daemon = self.daemon()
-        client = Client(self.place.socket)  # the launcher lets nobody in while it is stopped
+        client = Client(self.place.socket)  # a stopped launcher accepts no connection
         self.addCleanup(client.close)
         launcher = daemon.launcher
         os.kill(launcher, signal.SIGSTOP)
@@ -295,7 +296,7 @@ class Service(DaemonCase):
                 ended.append(stream)
         self.assertEqual([waiting.get(stream) for stream in ended], [None] * len(ended))
         os.kill(launcher, signal.SIGCONT)
-        client.close()  # with it all of them end
+        client.close()  # with the connection all of them end
         self.assertTrue(within_deadline(lambda: not daemon.collectors()))
         self.assertUnharmed(target.pid)
         self.assertEqual(daemon.end(), 0)
@@ -312,7 +313,7 @@ class Service(DaemonCase):
 
     def test_what_is_no_message_is_said_in_the_log_alone(self):
         daemon = self.daemon()
-        bad_name = "0a02fffe"  # field 1, two bytes that are no text
+        bad_name = "0a02fffe"  # field 1, two bytes that are not UTF-8
         said = self.probe(daemon, "raw", "/ptraceprof.v1.CaptureService/GetCapture", bad_name).end()[-1]
         self.assertTrue(said.startswith("error "), said)
         daemon.hear("event=library_said library=protobuf")
@@ -347,12 +348,12 @@ class End(DaemonCase):
         self.assertTrue(probe.hear("STATE_RUNNING"))
         pids = daemon.processes()
         collector = daemon.collectors()[0]
-        os.kill(collector, signal.SIGSTOP)  # draining will take a while
+        os.kill(collector, signal.SIGSTOP)  # so that draining takes a while
         daemon.process.send_signal(signal.SIGTERM)
         daemon.hear("event=ending")
         within_deadline(lambda: int(status_fields(daemon.pid)["SigBlk"], 16) & cap(signal.SIGTERM - 1) == 0)
         self.assertEqual(daemon.end(), -signal.SIGTERM)
-        self.assertNothingLeft(pids)  # the launcher does not leave a stopped one behind either
+        self.assertNothingLeft(pids)  # the launcher does not leave a stopped collector behind either
         self.assertUnharmed(target.pid)
 
     def test_help_and_version_need_nothing(self):

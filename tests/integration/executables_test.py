@@ -1,4 +1,4 @@
-"""Interpreters whose executable was renamed, deleted, stripped, or replaced by another one meanwhile."""
+"""Interpreters whose executable was renamed, deleted, stripped, or replaced by another one while they run."""
 import os
 import pathlib
 import subprocess

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Our exports in the programs that they are for: speedscope, Perfetto, go tool pprof, XML and flamegraph readers.
+"""Our exports in the programs that they are made for: speedscope, Perfetto, go tool pprof, XML and flamegraph readers.
 
 export_consumers_test.py EXPORT_MAKER
 """
@@ -38,7 +38,7 @@ class SpeedscopeTest(ExportFiles):
     def open(self, name, *functions, rows=1):
         """{function: (total, self)} of the sandwich view of the first profile, as speedscope prints them.
 
-        It is drawn in several goes: there once these functions and so many rows are.
+        speedscope draws it in several steps. It is complete once these functions and so many rows are there.
         """
         page = self.browser.open(f"{self.base}/speedscope/index.html#profileURL=/{name}&view=sandwich")
         table = """[...document.querySelectorAll('tr')].map(row =>
@@ -114,10 +114,10 @@ class SvgTest(ExportFiles):
 
 
 class FileTest(ExportFiles):
-    """Formats by what is written about them."""
+    """The formats by their documentation."""
 
     def peak_memory(self, trace, name):
-        """Of an export, in MiB."""
+        """The peak memory of an export, in MiB."""
         export = subprocess.Popen([BINARY, "export", trace, "-o", self.path("memory.out"), "--format", name],
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         _, status, usage = os.wait4(export.pid, 0)
@@ -126,7 +126,7 @@ class FileTest(ExportFiles):
         return usage.ru_maxrss / 1024
 
     def test_memory_does_not_grow_with_the_trace(self):
-        """A trace, and 500 of the kind one behind the other."""
+        """A trace, and one with 500 copies of it one after the other."""
         once = pathlib.Path(self.path("calls.trace")).read_bytes() + pathlib.Path(self.path("sample.trace")).read_bytes()
         for name, trace in (("short.pftrace", once), ("huge.pftrace", once * 500)):
             pathlib.Path(self.path(name)).write_bytes(trace)

@@ -35,7 +35,7 @@ class ExportFiles(unittest.TestCase):
 
 
 def main(*needs):
-    """`needs`: what must be there, as (present, name). Exit status 77, with its name, if something is not."""
+    """`needs`: what must be there, as (present, name). If something is missing: exit status 77, with its name."""
     missing = [name for present, name in needs if not present]
     if missing:
         print("cannot run here: " + ", ".join(missing) + " is missing")

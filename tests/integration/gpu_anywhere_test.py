@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""`record --gpu` of a job that knows no more than what it called itself (tests/targets/cuda_on_gpu.py): the same on the doubles of CUDA and,
-by tests/gpu/on_a_gpu.py, on a GPU. Every launch of the job is in the trace, once, under the function that made it.
+"""`record --gpu` of a job that knows only its own calls (tests/targets/cuda_on_gpu.py). The test is the same on the
+doubles of CUDA and, by tests/gpu/on_a_gpu.py, on a GPU. Every launch of the job is in the trace once, under the
+function that made it.
 """
 import bisect
 import collections
@@ -19,7 +20,7 @@ SLACK = 100_000  # ns, between the clocks of CUPTI and of the job
 
 
 class Truth:
-    """The job's calls by thread, to be found by when they were made."""
+    """The job's calls by thread, which can be found by their time."""
 
     def __init__(self, operations):
         self.of_thread = collections.defaultdict(list)
@@ -29,7 +30,7 @@ class Truth:
             calls.sort(key=lambda call: call["begin"])
 
     def call_at(self, tid, when):
-        """(place, call) of the one that began last before then; None: there is none that took so long."""
+        """(place, call) of the last call that began before `when`; None: no call was still going on at that time."""
         calls = self.of_thread.get(tid, [])
         place = bisect.bisect_right(calls, when + SLACK, key=lambda call: call["begin"]) - 1
         while place > 0 and calls[place]["begin"] > when and calls[place - 1]["end"] >= when:
@@ -62,7 +63,7 @@ class Anywhere(gpu_case.GpuCase):
         self.assertGreater(len(within), 200)
         self.assertEqual([key for key in within if key not in seen], [], "calls of the job of which nothing is there")
         for key in within:
-            # A graph's memset is told as a kernel of that name by 13.0.
+            # 13.0 reports a graph's memset as a kernel of that name.
             kernels = [one["name"] for one, _ in seen[key] if one["kind"] == "kernel" and one["name"] != "memset32"]
             self.assertEqual(collections.Counter(kernels), collections.Counter(seen[key][0][1]["names"]), seen[key])
         return [pair for pairs in seen.values() for pair in pairs]

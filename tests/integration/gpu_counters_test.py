@@ -1,4 +1,4 @@
-"""Counters of GPUs beside a recording, by the double of NVIDIA's library (PP_FAKE_NVML: the folder that it is in)."""
+"""Counters of GPUs beside a recording, from the double of NVIDIA's library (PP_FAKE_NVML: its folder)."""
 import ctypes
 import json
 import os
@@ -33,7 +33,7 @@ class GpuCounters(case.Case):
         self.target = self.start("busyloop.py")
 
     def record(self, *options, like="", library=DOUBLE):
-        """(the counters of the page, what was said)"""
+        """(the counters of the page, the messages)"""
         output = pathlib.Path(self.folder, "out.html")
         with mock.patch.dict(os.environ, LD_LIBRARY_PATH=library, PP_FAKE_NVML=like, PP_FAKE_NVML_LOG=str(self.log)):
             finished = profiler.must("record", "--pid", self.target.pid, "-d", "1s", "-o", output, *options)
@@ -41,7 +41,7 @@ class GpuCounters(case.Case):
         return json.loads(page).get("counters", []), finished.errors
 
     def assertLeft(self):
-        """The helper ends by itself: it sees that nobody reads."""
+        """The helper program must end by itself, because it notices that nothing reads its output."""
         deadline = time.monotonic() + DEADLINE
         while not self.log.read_text().endswith("shutdown\n"):
             assert time.monotonic() < deadline, self.log.read_text()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`record --gpu` at each level of detail, and of jobs that are not the simplest: launches by the driver's API, two GPUs, code that
+"""`record --gpu` at each level of detail, and of less simple jobs: launches through the driver API, two GPUs, code that
 is loaded late, threads without Python. On the doubles of CUDA's libraries."""
 import collections
 import pathlib
@@ -9,7 +9,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import case, gpu_case, profiler  # noqa: E402
 
 KERNEL = "softmax_warp"
-# Calls of the job that launch kernels or graphs, or are about graphs; what default has beside those; and full.
+# Calls of the job that launch kernels or graphs, or concern graphs; then all calls of the default level.
 COARSE = {"__cudaLaunchKernel", "cudaLaunchKernel", "cudaGraphLaunch", "cudaGraphInstantiate", "cudaStreamBeginCapture",
           "cudaStreamEndCapture", "cuLaunchKernel"}
 DEFAULT = COARSE | {"cudaMemcpyAsync", "cudaMemsetAsync", "cudaStreamSynchronize", "cudaMalloc"}
@@ -17,7 +17,7 @@ DEFAULT = COARSE | {"cudaMemcpyAsync", "cudaMemsetAsync", "cudaStreamSynchronize
 
 class GpuDetail(gpu_case.GpuCase):
     def capture(self, target, *options):
-        """A recording with a graph of before and one of its own."""
+        """A recording with a graph from before and one that is captured meanwhile."""
         recording = self.start_recording(target, *options)
         recording.shows(KERNEL)
         for word, answer in (("capture", "capturing"), ("captured", "captured"), ("ping", "pong")):
@@ -32,14 +32,14 @@ class GpuDetail(gpu_case.GpuCase):
         return collections.Counter(one["kind"] for one in self.operations)
 
     def test_coarse(self):
-        """12.4 can record all calls or none: the same is in the trace."""
+        """12.4 can record all calls or none. The trace must be the same."""
         for version in ("130001", "22"):
             with self.subTest(version=version):
                 target = self.job("--triton", version=version)
                 self.capture(target, "--gpu-detail", "coarse")
                 self.assertUnharmed(target.pid)
                 kinds = self.kinds()
-                self.assertEqual(set(kinds), {"kernel"}, kinds)  # of graphs those of their nodes
+                self.assertEqual(set(kinds), {"kernel"}, kinds)  # kernels in graphs are included
                 self.assertEqual({one["call"] for one in self.calls} - COARSE, set())
                 self.assertIn("cuLaunchKernel", {one["call"] for one in self.calls})
                 self.assertGreater(len({one["graph"] for one in self.operations}), 2)
@@ -58,7 +58,7 @@ class GpuDetail(gpu_case.GpuCase):
         self.assertTrue_to(self.truth(target))
 
     def test_launches_by_the_driver(self):
-        """As those of Triton: under the function that made them, exactly and as the launch says it."""
+        """Launches like those of Triton: each is under the function that made it, in both modes."""
         for mode, source in (("trace", "exact"), ("sample", "launch")):
             with self.subTest(mode):
                 target = self.job("--triton", "--rate", "300")
@@ -110,7 +110,7 @@ class GpuDetail(gpu_case.GpuCase):
         self.assertTrue_to(self.truth(target))
 
     def test_threads_without_python(self):
-        """The autograd engine's: under the function that waits for them, labelled."""
+        """Threads of the autograd engine: their work is under the function that waits for them, and labelled so."""
         target = self.job()
         self.record(target, "--mode", "trace")
         truth = self.truth(target)
@@ -124,7 +124,8 @@ class GpuDetail(gpu_case.GpuCase):
         self.assertEqual(others, {"exact"})
 
     def test_two_threads_that_wait_for_the_engine(self):
-        """From different places: what it launches then is of the right one, or of none and counted."""
+        """Two threads wait at different places. What the engine launches then gets the right stack, or none and is
+        counted."""
         target = self.job("--unlike", "--rate", "0")
         finished = self.record(target, "--mode", "trace")
         truth = self.truth(target)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`record --gpu` where the doubles of CUDA's libraries have a fault, or somebody dies or comes in between: what is in the trace
-is true, what is missing is counted, the reason is said, and Python is recorded all the same."""
+"""`record --gpu` where the doubles of CUDA's libraries have a fault, a process dies, or another tool interferes. What
+is in the trace is true, what is missing is counted, the reason is reported, and Python is recorded all the same."""
 import os
 import pathlib
 import signal
@@ -12,15 +12,15 @@ from support import case, gpu_case, profiler  # noqa: E402
 from support.daemon import gone, within_deadline  # noqa: E402
 from support.gpu_case import TROUBLE  # noqa: E402
 
-KERNEL = "softmax_warp"  # part of the name of one
+KERNEL = "softmax_warp"  # part of a kernel's name
 HOUR = 3600 * 10**9
-CAPTURED = 7  # launches in the graph that the job makes when it is told to
+CAPTURED = 7  # launches in the graph that the job makes on request
 REPLAYED = "_Z8capturedv"
 
 
 class GpuFaults(gpu_case.GpuCase):
     def assertEnded(self, finished, reason, *words):
-        """The GPU's part ended before the capture did; the samples did not."""
+        """The GPU's part of the recording ended before the capture did; the samples did not."""
         self.assertEqual((self.totals["state"], self.totals["reason"]), ("ended", reason), self.totals)
         for word in words:
             self.assertIn(word, self.totals["message"])
@@ -42,7 +42,7 @@ class GpuFaults(gpu_case.GpuCase):
         self.assertUnlinkedAre(truth)
 
     def until_it_ended(self, target, *words):
-        """Records until the trace says so, then a little of Python alone."""
+        """Records until the trace reports the end of the GPU's part, then Python alone for a little longer."""
         recording = self.start_recording(target)
         recording.shows(KERNEL)
         for word, answer in words:
@@ -83,7 +83,8 @@ class GpuFaults(gpu_case.GpuCase):
                 self.assertIn("times of the GPU are fitted to ours", finished.errors)
 
     def test_a_clock_of_another_tools_is_set(self):
-        """Or another one comes in its place. What is recorded goes on, and nothing is made up across that."""
+        """The clock of another tool is set, or replaced by another one. The recording goes on, and invents nothing
+        across that."""
         for options in ({"clock_step_ns": HOUR}, {"clock_step_ticks_per_us": 1000}, {"clock_step_ticks_per_us": 3001}):
             with self.subTest(options):
                 target = self.job(clock_ticks_per_us=2419, clock_step_after=0, on_word=1, **options)
@@ -108,7 +109,7 @@ class GpuFaults(gpu_case.GpuCase):
                     self.assertGreater(sum((one["start"] > told) == is_after for one in self.operations), 50)
 
     def test_a_clock_of_another_tools_with_a_cupti_that_has_no_times_then(self):
-        """Documented of 12.6 update 2 to 13.0: at the begin of a recording, and after the GPU was idle."""
+        """Documented for 12.6 update 2 to 13.0: at the start of a recording, and after the GPU was idle."""
         for version, has_bug in (("28", True), ("130001", True), ("130300", False)):
             with self.subTest(version):
                 target = self.job(version=version, clock_ticks_per_us=2419, callback_zeros_ms=200)
@@ -153,7 +154,7 @@ class GpuFaults(gpu_case.GpuCase):
         self.assertKernelsAreTrue(self.truth(target))
 
     def test_a_clock_of_another_tools_that_could_not_be_fitted(self):
-        """As the job is killed, or the recording ends, before there is a line: readings that take so long make none."""
+        """The job is killed, or the recording ends, before the clock is fitted: such slow readings allow no fit."""
         for is_killed in (False, True):
             with self.subTest(is_killed=is_killed):
                 target = self.job("--threads", "2", clock_ticks_per_us=2419, timestamp_ms=4)
@@ -184,7 +185,7 @@ class GpuFaults(gpu_case.GpuCase):
         target = self.job(clock_step_ns=HOUR, clock_step_after=0, on_word=1)
         finished = self.until_it_ended(target, TROUBLE)
         self.assertUnharmed(target.pid)
-        self.assertIn(self.totals["reason"], ("CONFLICT_SUBSCRIBER", "CUPTI_BLOCKED"))  # whoever sees it first
+        self.assertIn(self.totals["reason"], ("CONFLICT_SUBSCRIBER", "CUPTI_BLOCKED"))  # either may be first
         self.assertEnded(finished, self.totals["reason"])
         self.assertGreater(self.totals["invalid"] + self.totals["invalid_records"], 0)
         self.assertKernelsAreTrue(self.truth(target))  # none of them is an hour off
@@ -200,7 +201,8 @@ class GpuFaults(gpu_case.GpuCase):
                 self.assertKernelsAreTrue(self.truth(target))
 
     def test_kernels_that_do_not_come(self):
-        """From the start, of replays of graphs too; from some time on; and none is missed where CUPTI has no times for them."""
+        """Kernels are missing from the start, also those of replayed graphs; or from some time on. A kernel for which
+        CUPTI has no times does not count as missing."""
         for arguments, options, told in (((), {}, "tells of no kernel:"), (("--replays",), {}, "tells of no kernel:"),
                                          ((), {"on_word": 1}, "tells of no kernel any more:")):
             with self.subTest(arguments, **options):
@@ -249,7 +251,8 @@ class GpuFaults(gpu_case.GpuCase):
         self.assertKernelsAreTrue(self.truth(target))
 
     def test_buffers_that_are_taken_from_an_old_cupti(self):
-        """Where all threads share a buffer a takeover cannot be told from a long kernel: what is missing is told at the end."""
+        """Where all threads share a buffer, a takeover looks like a long kernel. The end of the trace reports what is
+        missing."""
         for version in ("18", "22"):
             with self.subTest(version=version):
                 target = self.job(version=version)
@@ -263,7 +266,7 @@ class GpuFaults(gpu_case.GpuCase):
                 self.assertKernelsAreTrue(self.truth(target))
 
     def test_slow_to_come_up(self):
-        """Python is recorded meanwhile; a capture that ends before is told so."""
+        """Python is recorded meanwhile. A capture that ends earlier reports that the GPU was not ready."""
         target = self.job(slow_attach_ms=1500)
         self.record(target, "--mode", "sample", duration="500ms")
         self.assertEqual((self.totals["state"], self.totals["reason"]), ("refused", "ATTACH_TIMEOUT"), self.totals)
@@ -288,7 +291,7 @@ class GpuFaults(gpu_case.GpuCase):
         self.assertGreater(len({one["tid"] for one in self.operations if one["kind"] == "kernel"}), 60)
 
     def test_a_name_that_changes(self):
-        """Its module is gone, another one lies there."""
+        """Its module was unloaded, and another one is at the same address."""
         target = self.job()
         recording = self.start_recording(target)
         recording.shows(KERNEL)
@@ -307,7 +310,7 @@ class GpuFaults(gpu_case.GpuCase):
         self.assertEqual(target.finish(), 0, target.stderr())
 
     def test_the_job_is_killed(self):
-        """What it did until then is there, buffers that nobody gave back included."""
+        """What it did until then is in the trace, including buffers that were never given back."""
         target = self.job()
         recording = self.start_recording(target)
         recording.shows(KERNEL)
@@ -327,7 +330,7 @@ class GpuFaults(gpu_case.GpuCase):
         recording.shows(KERNEL)
         os.kill(self.collector_of(recording), signal.SIGKILL)
         self.assertNotEqual(recording.wait().status, 0)
-        finished = self.record(target)  # at once: the shim of before still has CUPTI
+        finished = self.record(target)  # at once: the earlier shim still has CUPTI
         self.assertEqual(self.totals["state"], "recording", self.totals)
         self.assertIn("GPU of process", finished.errors)
         self.assertUnharmed(target.pid)
@@ -335,14 +338,14 @@ class GpuFaults(gpu_case.GpuCase):
         self.assertTrue_to(self.truth(target))
 
     def test_the_collector_falls_behind(self):
-        """Buffers that nobody takes are all full soon, one of each thread at every flush: what has no room then is counted, and
-        once the collector goes on, so does the recording."""
+        """Full buffers are not taken any more, so soon all are full (one for each thread at every flush). What has no
+        room then is counted. Once the collector goes on, so does the recording."""
         target = self.job("--threads", "16", "--rate", "500")
         recording = self.start_recording(target)
         recording.shows(KERNEL)
         collector = self.collector_of(recording)
         os.kill(collector, signal.SIGSTOP)
-        time.sleep(3)  # the shim leaves where it hears nothing for five
+        time.sleep(3)  # the shim leaves when it hears nothing for five seconds
         os.kill(collector, signal.SIGCONT)
         for word, answer in (("capture", "capturing"), ("captured", "captured")):
             target.tell(word)
@@ -357,13 +360,13 @@ class GpuFaults(gpu_case.GpuCase):
         self.assertKernelsAreTrue(self.truth(target))
 
     def shows_replay(self, target, recording):
-        """Of a graph that the job has captured: replays it until one was recorded."""
+        """Replays the graph that the job has captured; returns whether a replay was recorded."""
         target.tell("replay")
         target.expect("replayed")
         return REPLAYED.encode() in recording.spool.read_bytes()
 
     def test_the_daemon_is_killed(self):
-        """Its collector ends, the shim leaves, and the next capture is as the first."""
+        """Its collector ends, the shim leaves, and the next capture is like the first."""
         host = self.serve()
         target = self.job()
         recording = self.start_recording(target, *host)
@@ -433,7 +436,7 @@ class GpuGraphs(gpu_case.GpuCase):
         self.truth(target)
 
     def test_a_capture_that_had_begun_before_goes_on_at_the_end(self):
-        """No call tells of it, but that launches do not run: it is not put at risk."""
+        """Only launches that do not run reveal the capture, as no call shows it. The shim must not put it at risk."""
         target = self.job()
         target.tell("capture")
         target.expect("capturing")
@@ -441,7 +444,7 @@ class GpuGraphs(gpu_case.GpuCase):
         recording.shows(KERNEL)
         target.tell("more")
         target.expect("more")
-        time.sleep(1.5)  # longer than a kernel may take to come
+        time.sleep(1.5)  # longer than a kernel's record may take to come
         finished = self.stop(recording)
         self.assertIn("kernels were launched that did not run", finished.errors)
         target.tell("captured")
@@ -469,7 +472,7 @@ class GpuGraphs(gpu_case.GpuCase):
 
     def test_a_capture_that_had_begun_before_in_a_job_that_does_nothing_else(self):
         target, recording = self.capturing_alone()
-        for _ in range(10):  # longer than a kernel may take to be told of
+        for _ in range(10):  # longer than a kernel's record may take to come
             target.tell("more")
             target.expect("more")
             time.sleep(0.1)
@@ -485,7 +488,8 @@ class GpuGraphs(gpu_case.GpuCase):
         self.assertCapturedWhole(target)
 
     def test_graphs_of_a_second_session(self):
-        """An older CUPTI tells wrongly which call replayed them: then it is not said. 13.1 update 1 mends that."""
+        """An older CUPTI reports wrongly which call replayed them, so the trace leaves the call out. 13.1 update 1
+        corrects that."""
         for version, options in (("130001", {"wrong_graphs": 3}), ("28", {"wrong_graphs": 3}), ("130400", {})):
             with self.subTest(version):
                 target = self.job(version=version, **options)
@@ -507,7 +511,7 @@ class GpuGraphs(gpu_case.GpuCase):
                 self.assertOthersAreTrue(self.truth(target))
 
     def assertOthersAreTrue(self, truth):
-        """Those of no graph are under the function that launched them."""
+        """Operations outside graphs are under the function that launched them."""
         functions = {one["correlation"]: one["python"] for one in truth["operations"] if not one["graph"]}
         for one in self.operations:
             if one["kind"] in ("kernel", "memcpy", "memset") and not one["graph"]:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What a job says of itself by NVTX, in `record --gpu --gpu-detail full`: against what it really said. On the doubles of CUDA's
-libraries, where NVTX is bound as it is in a real job: by each library at its first call, for good."""
+"""What a job reports by NVTX, in `record --gpu --gpu-detail full`, against what it really reported. On the doubles of
+CUDA's libraries, where NVTX is bound as in a real job: by each library at its first call, for good."""
 import json
 import pathlib
 import sys
@@ -42,9 +42,10 @@ class GpuNvtx(gpu_case.GpuCase):
                         env={"NVTX_INJECTION64_PATH": str(cupti(version))} if env is None else env, **double)
 
     def assertSaid(self, truth):
-        """All that began while recorded, once, as it was; and of what had begun before, that there is something."""
+        """All that began while it was recorded must be there once, with its true values; of what had begun before,
+        something."""
         self.assertGreater(len(self.annotations), 10)
-        first, last = self.resumed, self.paused  # between them the job spoke, and all was switched on
+        first, last = self.resumed, self.paused  # the job's calls are between them, all kinds were on
         key = ("annotation", "domain", "tid")
         for what in ("range", "mark"):
             seen = sorted((one for one in self.annotations if (one["what"] == "mark") == (what == "mark")),
@@ -102,7 +103,7 @@ class GpuNvtx(gpu_case.GpuCase):
         self.assertEqual([notice for notice in self.notices if "NVTX" in notice], [])
 
     def test_bound_to_nothing(self):
-        """A job that was started without the variable: nobody can have its ranges later, and it is said."""
+        """A job that was started without the variable: its ranges cannot be had later, and the trace reports that."""
         target = self.annotated(env={})
         self.record(target, *FULL)
         self.assertEqual(self.annotations, [])

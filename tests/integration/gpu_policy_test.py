@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Which versions of CUPTI the GPU shim works with and which it leaves alone, and what --force changes about that. On doubles of CUDA
-(tests/doubles/cuda).
+"""Which versions of CUPTI the GPU shim works with, which it refuses, and what --force changes about that. On doubles of
+CUDA (tests/doubles/cuda).
 """
 import json
 import pathlib
@@ -16,7 +16,7 @@ OLD, BAD = "17", "130000"
 
 class Policy(shim.GpuShimCase):
     def start_job(self, version, env=None, **options):
-        """Without the truth: what is refused leaves none."""
+        """Without the truth, because a refused recording leaves none."""
         return self.start("cuda_job.py", "--version", version, env={
             "PP_CUDA_DOUBLES": shim.DOUBLES, "PP_CUDA_DOUBLE": ",".join(f"{key}={value}" for key, value in options.items()),
             **(env or {})})
@@ -39,7 +39,7 @@ class Policy(shim.GpuShimCase):
         self.assertEqual(foreseen["reason"], reason, foreseen)
 
     def test_too_old(self):
-        """--force is no way past it: what such records look like was never held to a header."""
+        """--force does not help: such records were never compared with a header."""
         target = self.start_job(OLD)
         for options in ((), ("--force",)):
             self.assertIn("11.8 is the oldest", self.assertRefused(target, "CUPTI_TOO_OLD", *options))
@@ -60,7 +60,7 @@ class Policy(shim.GpuShimCase):
                 self.assertEndsWell(target)
 
     def test_the_driver_is_too_old(self):
-        """For the CUPTI that the job has: nothing can be forced there."""
+        """Too old for the CUPTI that the job has. --force does not help."""
         for version, driver in (("130001", 12090), ("130400", 12090), ("28", 11080)):
             with self.subTest(version=version):
                 target = self.start_job(version, driver=driver)
@@ -78,7 +78,7 @@ class Policy(shim.GpuShimCase):
         self.assertEndsWell(target)
 
     def test_the_updates_of_13_0_are_told_apart_from_outside(self):
-        """By the names of files: of a toolkit's, and of what is beside a wheel's."""
+        """By file names: that of a toolkit's library, and those of the files beside a wheel's."""
         self.assertForetold(self.start_job("130001"), None)
         for file, version, reason in (("libcupti.so.2025.3.0", BAD, "CUPTI_BLOCKED"), ("libcupti.so.2025.3.1", "130001", None)):
             with self.subTest(file), tempfile.TemporaryDirectory() as folder:
@@ -89,7 +89,7 @@ class Policy(shim.GpuShimCase):
                 self.assertEndsWell(target)
 
     def test_captures_are_refused_so_too(self):
-        """doctor foresees it."""
+        """doctor predicts the refusal."""
         for version, env, reason, words in (
                 (OLD, None, "CUPTI_TOO_OLD", "11.8 is the oldest"), (BAD, None, "CUPTI_BLOCKED", "known to crash jobs"),
                 ("24", MPS, "MPS_UNSAFE", "shares its GPU by MPS")):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The GPU shim in processes that have mapped a real libcupti, on a machine without a driver: it says so, leaves no thread, no file
-and no mapping but itself, and the process goes on. For each version in the cache that can be loaded here.
+"""The GPU shim in processes that have mapped a real libcupti, on a machine without a driver. It reports that, leaves no
+thread, no file and no mapping but itself, and the process goes on. For each version in the cache that can be loaded.
 
 Exit status 77: there is none, or this machine has a driver.
 """
@@ -21,7 +21,7 @@ ROUNDS = 3
 
 
 def loads(path):
-    """In a process of its own: a library may end it."""
+    """Loads it in a process of its own, which a library may end."""
     done = subprocess.run([sys.executable, "-c", f"import ctypes; ctypes.CDLL({str(path)!r})"], stderr=subprocess.DEVNULL)
     return done.returncode == 0
 
@@ -30,7 +30,7 @@ HERE = [version for version in oracle.HERE if loads(oracle.real(version))]
 
 
 def named_mappings(pid):
-    """What files are mapped, as often as they are."""
+    """The mapped files, each as often as it is mapped."""
     lines = pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines()
     return sorted(path[5] for path in (line.split(maxsplit=5) for line in lines) if len(path) > 5 and path[5][0] == "/")
 
@@ -56,7 +56,7 @@ class RealLibraries(shim.GpuShimCase):
                         error = self.refused(target, "--force")
                         self.assertEqual(error["reason"], "NO_CUDA", error)
                         self.assertGone(target.pid)
-                    deadline = time.monotonic() + DEADLINE  # a thread that fails early has no name of ours as it ends
+                    deadline = time.monotonic() + DEADLINE  # a thread that fails early does not get our name
                     while shim.thread_names(target.pid) != before[shim.thread_names]:
                         self.assertLess(time.monotonic(), deadline, shim.thread_names(target.pid))
                     self.assertUnharmed(target.pid)

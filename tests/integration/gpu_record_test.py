@@ -1,4 +1,4 @@
-"""`record --gpu` of a job on the doubles of CUDA's libraries: what is in the trace against what the job really did."""
+"""`record --gpu` of a job on the doubles of CUDA's libraries: the trace against what the job really did."""
 import collections
 import json
 import os
@@ -13,22 +13,22 @@ from support.daemon import within_deadline  # noqa: E402
 from support.gpu_case import DOUBLES, EDGE, ROOT  # noqa: E402
 
 NVML = os.environ.get("PP_FAKE_NVML", str(ROOT / "build/bin/tests/doubles/nvml"))
-KERNEL = "softmax_warp"  # part of the name of one
+KERNEL = "softmax_warp"  # part of a kernel's name
 LAUNCHES = (211, 505, 430, 41, 51, 311)  # calls of the runtime that the job makes
 GRAPHS = (311,)
 CUT = "[truncated]"
 DEEPEST = 256  # frames of a stack that is taken at a launch
-COARSE = 0.01  # s, between two ticks of the clock that the shim goes by
+COARSE = 0.01  # s, between two ticks of the clock that the shim uses
 
 
 class Launches(gpu_case.GpuCase):
     def sites(self, truth):
-        """By correlation: the function of the job that made the call."""
+        """{correlation: the function of the job that made the call}"""
         return {call["correlation"]: call["python"] for call in truth["calls"] if call["correlation"]}
 
     def told(self, truth):
-        """The launches whose stacks were taken, of which each is the right one; and those between the first and the last
-        of these whose stacks were not, though they have Python."""
+        """The launches whose stacks were taken, each of which must be right; and the launches from threads with Python,
+        between the first and the last of these, whose stacks were not taken."""
         sites = self.sites(truth)
         launches = {one["correlation"]: one for one in self.calls if one["cbid"] in LAUNCHES}
         told = [one for one in launches.values() if one["source"] == "launch"]
@@ -41,7 +41,7 @@ class Launches(gpu_case.GpuCase):
                       sites[one["correlation"]] != "_engine_run_backward"]
 
     def assertStackIs(self, function, names):
-        if names[-1] == CUT:  # what could not be named any more is not made up
+        if names[-1] == CUT:  # frames whose name was lost are not made up
             self.assertRegex(function, "^fresh_")
             self.assertEqual(names[-2], "fresh")
         else:
@@ -93,7 +93,7 @@ class GpuRecord(Launches):
         self.assertIn("GPU of process", finished.errors)
 
     def test_through_a_daemon(self):
-        """By a collector that is confined as a daemon's is."""
+        """The collector is confined as a daemon's is."""
         host = self.serve()
         for mode in ("sample", "trace"):
             with self.subTest(mode):
@@ -175,10 +175,10 @@ class GpuRecord(Launches):
 
 
 class WhateverPython(Launches):
-    """What is CUPTI's and not CPython's: tested once."""
+    """Tests that depend on CUPTI and not on CPython's version, so they run once."""
 
     def test_a_child_of_a_job_that_is_recorded_is_left_alone(self):
-        """It has a copy of what the shim knew, and of a CUPTI whose threads have stayed in its parent."""
+        """The child has a copy of the shim's state, and of a CUPTI whose threads are only in its parent."""
         target = self.start("cuda_forks.py", env={"PP_CUDA_DOUBLES": DOUBLES}, options=["-W", "ignore"])
         recording = profiler.Recording(target.pid, "--gpu", "--no-subprocesses", "-d", "1h")
         self.addCleanup(recording.remove)
@@ -236,7 +236,7 @@ class WhateverPython(Launches):
         self.assertIn("calls and returns in", finished.errors)
 
     def test_the_profiler_of_pytorch_runs(self):
-        """Nothing is taken from it: it is told by PyTorch's own note, as CUPTI does not say it."""
+        """Nothing is taken from it. PyTorch's own flag shows that it runs, as CUPTI does not report it."""
         target = self.job()
         target.tell("torch")
         self.assertEqual(target.expect("torch").text, "torch True")
@@ -290,17 +290,18 @@ class WhateverPython(Launches):
         self.record(target, "--mode", "trace", duration="5s")
         self.assertEqual((self.totals["state"], self.totals["reason"]), ("no kernels", "NO_KERNELS_SEEN"), self.totals)
         self.assertGreater(self.totals["unseen"], 0)
-        self.record(target, "--gpu-detail", "coarse", duration="5s")  # which does not have what the job waits for
+        self.record(target, "--gpu-detail", "coarse", duration="5s")  # without the calls that wait
         self.assertEqual((self.totals["state"], self.totals["reason"]), ("no kernels", "NO_KERNELS_SEEN"), self.totals)
 
     def records_now(self, target, recording):
-        """By what is said when CUPTI records; a job that does nothing at all does not take the shim up either."""
+        """The trace has a message once CUPTI records. The job gets a "ping", because the shim is not loaded into an
+        idle job."""
         target.tell("ping")
         target.expect("pong")
         return recording.spool.exists() and b"was not looked at" in recording.spool.read_bytes()
 
     def test_what_the_library_drops_is_counted(self):
-        """Exactly, as nothing is launched but while everything is recorded."""
+        """The count is exact, as launches happen only while everything is recorded."""
         target = self.job(drop_every=10)
         target.tell("pause")
         target.expect("paused")
@@ -319,7 +320,7 @@ class WhateverPython(Launches):
         seen = {(one["correlation"], one["node"]) for one in self.operations if one["kind"] in kinds}
         missing = [one for one in truth["operations"] if one["kind"] in kinds and one["correlation"] and
                    (one["correlation"], one["node"]) not in seen]
-        lost = [one for one in missing if one["kind"] == "kernel" and not one["graph"]]  # of graphs nobody says how many
+        lost = [one for one in missing if one["kind"] == "kernel" and not one["graph"]]  # unknown for graphs
         self.assertGreater(len(lost), 5)
         self.assertEqual(self.totals["unseen"], len(lost), self.totals)
         self.assertEqual(self.totals["dropped"], len(missing), self.totals)
@@ -327,9 +328,10 @@ class WhateverPython(Launches):
         self.assertAddsUp()
 
     def test_correlations_wrap(self):
-        # Calls are numbered from when the shim subscribes, and recorded a little later: the wrap is to be after that.
+        # Calls are numbered from when the shim subscribes, and recorded a little later. The wrap has to come after
+        # that.
         target = self.job(correlation=0xfffff800)
-        self.record(target, duration="2s")  # not traced: from the first record on
+        self.record(target, duration="2s")  # not traced: records come from the start
         self.assertAddsUp()
         self.assertEqual((self.totals["unseen"], self.totals["without_launch"]), (0, 0))
         self.assertGreater(max(one["correlation"] for one in self.operations), 1 << 32)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Two callers and one GPU, with real users: one records it at a time, the other has samples, and is told who has the GPU where
-that is its business."""
+"""Two callers and one GPU, with real users. One at a time records the GPU. The other gets samples, and learns who has
+the GPU only if they may."""
 import os
 import pathlib
 import sys
@@ -12,7 +12,7 @@ from support.daemon import Daemon, Place  # noqa: E402
 
 ALICE, BOB = access_cases.ALICE, access_cases.BOB
 AS = {"root": (), "alice": access_cases.as_user(ALICE), "bob": access_cases.as_user(BOB)}
-KERNEL = "softmax_warp"  # part of the name of one
+KERNEL = "softmax_warp"  # part of a kernel's name
 HOLDER = r"recorded by capture|of user \d"
 
 
@@ -41,7 +41,7 @@ class SharedGpu(gpu_case.GpuCase):
         return recording
 
     def record_beside(self, who):
-        """All that `who` is told, whose recording is without the GPU."""
+        """All messages that `who` gets, whose recording is without the GPU."""
         recording = self.begin(who, "--duration", "500ms")
         finished = recording.wait()
         self.assertEqual(finished.status, 0, finished)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The GPU shim in jobs on the doubles of CUDA (tests/doubles/cuda): it records, refuses in words, and leaves nothing behind.
+"""The GPU shim in jobs on the doubles of CUDA (tests/doubles/cuda): it records, refuses with a reason, and leaves
+nothing.
 
 Runs gpu_driver (tests/programs), which brings the shim in, takes its buffers, and has it leave.
 """
@@ -25,8 +26,8 @@ DOUBLES = os.environ.get("PP_CUDA_DOUBLES", str(ROOT / "build/bin/tests/cuda"))
 ROUNDS = int(os.environ.get("PTRACE_PROF_INJECTIONS", "20"))
 KERNEL, RUNTIME, DEVICE, CONTEXT, STREAM = "10", "5", "8", "9", "37"
 UNTOUCHED, FINALIZED, DORMANT_VERSION, DORMANT_NO_CALL, DORMANT_CAPTURE = range(5)
-KEPT = []  # of CUPTI
-if real_cuda.IS_REAL:  # taking it down ends jobs there (docs/gpu.md)
+KEPT = []  # the option that keeps CUPTI
+if real_cuda.IS_REAL:  # taking CUPTI down ends jobs there (docs/gpu.md)
     KEPT, FINALIZED = ["--keep"], 6
 TAKEN_DOWN, DORMANT_BROKEN, TAKEN_OVER = 7, 8, 9
 FATAL, BROKEN, TAKEN, CLOCK = 3, 5, 6, 7  # why it left
@@ -34,7 +35,7 @@ CONTROL_THREAD = "ptrace-prof-gpu"
 
 
 def drive(pid, *options):
-    """(exit status, what was said)"""
+    """(exit status, output)"""
     done = subprocess.run([DRIVER, *KEPT, *map(str, options), str(pid)], capture_output=True, text=True, timeout=DEADLINE,
                           stdin=subprocess.DEVNULL)
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
@@ -76,7 +77,7 @@ class GpuShimCase(case.Case):
         return self.start(script, *arguments, env=environment)
 
     def assertGone(self, pid):
-        """The shim says that it has left, then its thread ends."""
+        """The shim reports that it has left, then its thread ends."""
         deadline = time.monotonic() + DEADLINE
         while CONTROL_THREAD in thread_names(pid) or any("ptrace-prof" in name for name in open_files(pid)) or maps_arena(pid):
             self.assertLess(time.monotonic(), deadline, (thread_names(pid), open_files(pid)))
@@ -177,7 +178,8 @@ class Records(GpuShimCase):
             driver.communicate("", timeout=2 * DEADLINE)
 
     def test_forks(self):
-        """Children have neither the arena nor its file, but for one that is forked while it is being made."""
+        """Children have neither the arena nor its file, except for a child that is forked while the arena is being
+        made."""
         rounds = 3
         target = self.start("cuda_forks.py", env={"PP_CUDA_DOUBLES": DOUBLES}, options=["-W", "ignore"])
         self.assertEqual(len(self.left(target, "--count", rounds, "--kernels", 100)), rounds)
@@ -207,7 +209,7 @@ class Records(GpuShimCase):
 
 
 class Buffers(GpuShimCase):
-    """As are the classes below, what is CUPTI's and not CPython's: tested once."""
+    """Here and in the classes below, tests depend on CUPTI and not on CPython's version, so they run once."""
 
     def test_versions(self):
         for version, how in (("18", DORMANT_VERSION), ("24", FINALIZED), ("130400", FINALIZED), ("130500", FINALIZED)):
@@ -219,7 +221,8 @@ class Buffers(GpuShimCase):
                 self.assertEndsWell(target)
 
     def test_nobody_takes_the_buffers(self):
-        """Slots run out: records are lost and counted, before 12.9 in buffers that are thrown away; the job goes on."""
+        """Buffers are not taken, so slots run out. Records are lost and counted (before 12.9 whole buffers); the job
+        goes on."""
         for version, counter in (("22", "discarded"), ("130001", "declined")):
             with self.subTest(version=version):
                 target = self.job(version=version)
@@ -227,14 +230,15 @@ class Buffers(GpuShimCase):
                     for _ in range(20):
                         target.tell("ping")
                         target.expect("pong")
-                        time.sleep(0.05)  # for launches to happen: none of them is waited for
+                        time.sleep(0.05)  # time for launches, none of which is waited for
                     said = driver.communicate("", timeout=DEADLINE)[0]
                 self.assertEqual(driver.returncode, 0, said)
                 self.assertGreater(json.loads(said.splitlines()[-1])["left"][counter], 0)
                 self.assertEndsWell(target)
 
     def test_slow_deliveries(self):
-        """Who asks what was dropped waits for a buffer on its way: no lock of ours may be held meanwhile, on either side."""
+        """A query for dropped records waits for a buffer that is being delivered. We may hold no lock at either place.
+        """
         target = self.job(delivery_ms=20)
         one, = self.left(target, "--kernels", 300)
         self.assertEqual((one["how"], one["broken"]), (FINALIZED, 0))
@@ -263,7 +267,7 @@ class Refusals(GpuShimCase):
                 self.assertEndsWell(target)
 
     def test_slow(self):
-        """The deadline is ours; what hangs in the target goes by itself, and then all is as before."""
+        """The deadline is ours. The call that hangs in the target ends by itself, and then all is as before."""
         target = self.job(slow_attach_ms=2000)
         error = self.refused(target, "--timeout-ms", 1000)
         self.assertEqual(error["reason"], "ATTACH_TIMEOUT")
@@ -280,7 +284,7 @@ class Refusals(GpuShimCase):
 
 class Captures(GpuShimCase):
     def test_nothing_is_taken_down_while_a_stream_is_captured(self):
-        for options in ({}, {"nested_driver": 1}):  # whether the driver's calls in the runtime's are told, is up to CUPTI
+        for options in ({}, {"nested_driver": 1}):  # CUPTI may report driver calls inside the runtime's
             with self.subTest(options):
                 target = self.job(**options)
                 with self.recording(target) as driver:
@@ -291,7 +295,7 @@ class Captures(GpuShimCase):
                 self.assertEqual(self.left(target, "--kernels", 50)[0]["how"], DORMANT_CAPTURE, "the same capture")
                 target.tell("captured")
                 self.assertEqual(target.expect("captured").text, "captured whole")
-                with self.recording(target) as driver:  # nobody told of that end: it is this one that is seen
+                with self.recording(target) as driver:  # the shim did not see that capture end, but it sees this one
                     for word, answer in (("capture", "capturing"), ("captured", "captured")):
                         target.tell(word)
                         target.expect(answer)
@@ -313,16 +317,16 @@ class Captures(GpuShimCase):
 
 
 class Troubles(GpuShimCase):
-    """What CUPTI, or another tool, does to a capture that is on."""
+    """What CUPTI, or another tool, does to a running capture."""
 
     def ended(self, target, *doing):
-        """(what the shim said as it left by itself, the error)"""
+        """(the shim's report when it left by itself, the error)"""
         with self.recording(target) as driver:
             for word, answer in doing:
                 target.tell(word)
                 target.expect(answer)
             driver.stdin.flush()
-            lines = [json.loads(line) for line in driver.stdout]  # until it ends: nobody asks it to
+            lines = [json.loads(line) for line in driver.stdout]  # until the driver ends by itself
             self.assertEqual(driver.wait(timeout=DEADLINE), 1, lines)
         self.assertEqual([*lines[0], *lines[1]], ["left", "error"])
         self.assertNotEqual(lines[1]["error"]["remedy"], "", lines)
@@ -358,9 +362,9 @@ class Troubles(GpuShimCase):
         self.assertGoesOn(target)
 
     def test_another_tool_takes_the_buffers(self):
-        """The profiler of PyTorch does, and does not subscribe: nothing fails, and nothing comes any more.
+        """The profiler of PyTorch takes them without subscribing, so nothing fails, and no buffers come any more.
 
-        Seen where threads have buffers of their own, as from 13.0 on (before: gpu_faults_test.py)."""
+        It is noticed where threads have buffers of their own, as from 13.0 on (before: gpu_faults_test.py)."""
         target = self.job(version="130001")
         left, error = self.ended(target, ("profile", "profiling"))
         self.assertEqual((left["cause"], left["how"], error["reason"]), (TAKEN, TAKEN_OVER, "CONFLICT_SUBSCRIBER"))
@@ -377,7 +381,7 @@ class Troubles(GpuShimCase):
                     target.tell("pause")
                     target.expect("paused")
                     with self.assertRaises(subprocess.TimeoutExpired):
-                        driver.wait(timeout=4)  # a takeover is seen after two
+                        driver.wait(timeout=4)  # a takeover is noticed after two seconds
                     target.tell("resume")
                     target.expect("resumed")
                     said = driver.communicate("", timeout=DEADLINE)[0]

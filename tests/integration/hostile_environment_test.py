@@ -1,5 +1,5 @@
-"""Root's processes follow nothing that the environment of whoever started them names: a configuration of OpenSSL's (which may
-load a library) here is a pipe that nobody writes to, so that to open it would never end."""
+"""Root's processes open nothing that the environment of their caller names. OpenSSL's configuration (which may load a
+library) is here a pipe without a writer, so an attempt to open it would hang for ever."""
 import os
 import subprocess
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The HTML report as a person uses it, in headless Chromium, from a file and without a network.
+"""The HTML report as a user works with it, in headless Chromium, from a file and without a network.
 
 html_report_test.py EXPORT_MAKER
 """

@@ -1,4 +1,5 @@
-"""What one client can take of ptrace-profd by HTTP/2 alone: calls, metadata, memory, pings; and that others are served."""
+"""The most that one client can take of ptrace-profd by HTTP/2 alone (calls, metadata, memory, pings) while others are
+served."""
 import pathlib
 import struct
 import subprocess
@@ -26,12 +27,12 @@ print("ready", flush=True)
 threading.Event().wait()
 """  # 14 MB of frames
 INITIAL_WINDOW = 4
-CALLS, BRIEF = 64, 16  # at once, and of these that are dumps: docs/daemon.md
+CALLS, BRIEF = 64, 16  # calls at once, and how many of these may be dumps: docs/daemon.md
 LIST = b"/ptraceprof.v1.CaptureService/ListCaptures"
-HEALTH = b"/grpc.health.v1.Health/Watch"  # goes on
+HEALTH = b"/grpc.health.v1.Health/Watch"  # a call that does not end
 MAX_CONCURRENT_STREAMS, MAX_HEADER_LIST_SIZE, ENHANCE_YOUR_CALM = 3, 6, 11
 EMPTY_MESSAGE = b"\0\0\0\0\0"
-MOST_MIB = 600  # of the daemon, in all of this: docs/security.md
+MOST_MIB = 600  # of the daemon, in all of these tests: docs/security.md
 
 
 class Limits(case.Case):
@@ -74,7 +75,7 @@ class Limits(case.Case):
         self.serves_others()
 
     def test_calls_beyond_the_limit_end_the_connection(self):
-        for confirmed in (True, False):  # where it is not, gRPC itself would let all of them in
+        for confirmed in (True, False):  # unconfirmed settings: gRPC itself would admit all of them
             with self.subTest(confirmed=confirmed):
                 client = self.client(confirms=confirmed)
                 for stream in range(1, 20_001, 2):
@@ -85,14 +86,14 @@ class Limits(case.Case):
         self.daemon.hear("began more calls than it may")
 
     def flood_with_metadata(self, client, method, first, message=b""):
-        """Calls with 10 MB each of what is limited to 8 KiB; the client has not confirmed that limit."""
+        """Calls with 10 MB of metadata each, where the limit is 8 KiB. The client has not confirmed that limit."""
         for stream in range(first, first + 90, 2):
             client.begin(stream, call(method, *((b"x-%d" % n, b"a" * 100_000) for n in range(100))))
             client.say(message and frame(DATA, 0, stream, message))
 
     def test_calls_that_do_not_say_what_they_are_end_the_connection(self):
         client = self.client(confirms=False)
-        for stream in range(1, 101, 2):  # calls that were served and have ended count for nothing
+        for stream in range(1, 101, 2):  # calls that were served and have ended do not count
             client.begin(stream, call(HEALTH))
             client.say(frame(DATA, 1, stream, EMPTY_MESSAGE) + frame(RST, 0, stream, b"\0\0\0\x08"))
         self.flood_with_metadata(client, LIST, 101)
@@ -124,7 +125,7 @@ class Limits(case.Case):
         self.addCleanup(target.communicate)
         self.addCleanup(target.kill)
         self.assertEqual(target.stdout.readline(), b"ready\n")
-        client = self.client(hello=PREFACE + frame(SETTINGS, payload=struct.pack(">HI", INITIAL_WINDOW, 0)))  # no byte
+        client = self.client(hello=PREFACE + frame(SETTINGS, payload=struct.pack(">HI", INITIAL_WINDOW, 0)))  # 0 bytes
         pid = bytes([target.pid & 127 | 128, target.pid >> 7 & 127 | 128, target.pid >> 14 & 127])
         request = b"\x0a" + bytes([len(pid) + 1]) + b"\x08" + pid
         for stream in range(1, 2 * CALLS, 2):

@@ -1,4 +1,4 @@
-"""The way into a target and out of it again, many times over: it does what it would have done, and nothing is left.
+"""The way into a target and out of it again, many times over. The target works as it would have, and nothing is left.
 
 Runs inject_driver (tests/programs), which brings the stub in, arms it, reads events, and has it leave.
 """
@@ -48,7 +48,7 @@ def stub_files(pid):
 
 class InjectCase(case.Case):
     def assertNoFiles(self, pid, word="ptrace-prof"):
-        """The stub says that it has left, then it closes its memfd."""
+        """The stub reports that it has left, then it closes its memfd."""
         deadline = time.monotonic() + DEADLINE
         while left := [name for name in stub_files(pid) if word in name]:
             self.assertLess(time.monotonic(), deadline, left)
@@ -98,21 +98,22 @@ class Inject(InjectCase):
 
     def enter_while_handlers_raise(self, kind, *options):
         target = self.start("injectable.py", "alarms", kind)
-        # What the handler cuts short is tried again, some times; on a busy machine it may be quicker each time.
+        # An entry that the handler interrupts is tried again a few times. On a busy machine the handler may win each
+        # time.
         if any(drive(target.pid, *options).returncode == 0 for _ in range(5)):
             self.assertEndsWell(target)
-        else:  # why it ended says more than that it did
+        else:  # the reason of an end is more useful than the fact
             self.fail((target.finish(), target.stderr()) if harm(target.pid) else "its handler was quicker each time")
 
     def test_handlers_that_cut_texts_short(self):
-        """One text of four is, when it loads the stub into a job like this: whoever does not try again is refused soon."""
+        """A handler interrupts one in four of the texts that load the stub into such a job. Retries get in."""
         for _ in range(10):
             target = self.start("injectable.py", "alarms")
             self.assertWentWell(drive(target.pid, "--count", "1"), 1)
             self.assertEndsWell(target)
 
     def test_handlers_that_raise(self):
-        """Each exception of theirs is raised in the job, once, whatever of ours was running."""
+        """Each exception of a handler is raised in the job once, whichever code of ours was running."""
         for kind in ("function", "method", "partial", "object"):
             with self.subTest(kind):
                 self.enter_while_handlers_raise(kind)
@@ -148,7 +149,7 @@ class Inject(InjectCase):
 
 class Confined(InjectCase):
     def start_in(self, preparation):
-        """In namespaces of its own, after some words of the shell."""
+        """Starts a target in namespaces of its own, after `preparation`, which is shell code."""
         if os.geteuid() != 0:
             self.skipTest("only root can do that to a target")
         interpreter = next((one for one in self.interpreters if not one.in_root), None)
@@ -173,7 +174,7 @@ class Confined(InjectCase):
         self.assertEndsWell(target)
 
     def test_a_job_that_may_make_no_memfd(self):
-        """By a system call filter of its own, as sandboxes have them: refused, and nothing is left."""
+        """The target's own system call filter, as sandboxes have one, refuses the stub; nothing is left."""
         target = self.start("no_memfd.py", "fails")
         for insisting in ((), ("--force",)):
             done = drive(target.pid, "--timeout-ms", 3000, *insisting)
@@ -227,12 +228,13 @@ class Refusals(InjectCase):
         self.assertTrue(first.stdout.readline().startswith("ok"))
         self.refused(target, "ALREADY_EXISTS BEING_TRACED", f"by process {first.pid}")
         first.communicate("")
-        self.assertWentWell(drive(target.pid), 1)  # the stub that stayed behind is sent away
+        self.assertWentWell(drive(target.pid), 1)  # the stub that stayed behind is asked to leave
         self.assertEndsWell(target)
 
 
 class Scripts(InjectCase):
-    """3.14 and later: by a script that the threads are asked to run (PEP 768), in the target's temporary directory."""
+    """3.14 and later: through a script that the threads are asked to run (PEP 768), in the target's temporary
+    directory."""
 
     def setUp(self):
         if self.interpreter.numbers[:2] < (3, 14):
@@ -322,11 +324,11 @@ class Scripts(InjectCase):
 
 
 class Roots(InjectCase):
-    """In other root file systems, mount and PID namespaces (the harness mounts /proc there)."""
+    """Targets in other root file systems, mount and PID namespaces (the harness mounts /proc there)."""
 
     def test_events_of_a_root(self):
         for interpreter in (one for one in self.interpreters if one.in_root):
-            for mode in ("threads", "asyncio"):  # the second has other libraries, with other room for a text
+            for mode in ("threads", "asyncio"):  # asyncio: other libraries, other room for a text
                 with self.subTest(str(interpreter), mode=mode):
                     target = self.start("injectable.py", mode, interpreter=interpreter)
                     self.assertWentWell(drive(target.pid, "--count", 5, "--events", 1000), 5)

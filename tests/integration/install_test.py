@@ -1,4 +1,4 @@
-"""`cmake --install`: everything that a node needs is there, under one folder, and the unit names the program that was installed."""
+"""`cmake --install` puts everything that a node needs under one folder, and the unit names the installed program."""
 import os
 import pathlib
 import re
@@ -18,7 +18,7 @@ TEXTS = ("lib/systemd/system/ptrace-profd.service", "lib/systemd/system/ptrace-p
          "lib/tmpfiles.d/ptrace-prof.conf", "share/doc/ptrace-prof/policy.example.toml", "share/man/man1/ptrace-prof.1",
          "share/man/man5/ptrace-prof-policy.5", "share/man/man8/ptrace-profd.8")
 
-ROTATION = "etc/logrotate.d/ptrace-prof"  # of /usr, beside it
+ROTATION = "etc/logrotate.d/ptrace-prof"  # beside /usr
 
 
 @unittest.skipUnless(BUILD and shutil.which("cmake"), "only where it was built")

@@ -1,5 +1,5 @@
-"""What a job may not have, or must not do: what a trace would bring in is refused by the name of that limit or policy, or goes in; the
-job lives on. A row for each."""
+"""Resource limits and policies of a job. A trace that would exceed one is refused with its name, or fits in, and the
+job lives on. One test for each."""
 import contextlib
 import os
 import pathlib
@@ -74,7 +74,7 @@ class JobLimits(case.Case):
         self.assertRefused(target, "RLIMIT_MEMLOCK, ulimit -l")
         self.assertEndsWell(target)
         target = self.job("locks")
-        for _ in range(2):  # what is locked keeps what it held at the end of the capture before
+        for _ in range(2):  # locked memory keeps what it held at the end of the first capture
             self.assertTraced(target)
         self.assertEndsWell(target)
 
@@ -118,7 +118,8 @@ class JobLimits(case.Case):
             self.assertEndsWell(target)
 
     def test_a_filter_of_its_own(self):
-        """It may kill, so the job is kept from what it may forbid; one that refuses can be insisted on."""
+        """The filter may kill, so a trace that needs forbidden calls is refused. If the filter only refuses, --force
+        tries."""
         target = self.job("kills")
         self.assertRefused(target, "system call filter of its own (seccomp)")
         self.assertEndsWell(target)
@@ -130,7 +131,7 @@ class JobLimits(case.Case):
                 self.assertEndsWell(target)
 
     def test_no_code_is_made(self):
-        """Nothing that is brought in is written and executed at the same place."""
+        """The job forbids itself to make new code. Nothing of ours is written and executed at the same place."""
         target = self.job("no-new-code")
         self.assertTraced(target)
         self.assertEndsWell(target)

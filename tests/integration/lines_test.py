@@ -1,4 +1,4 @@
-"""Every frame's line, name and columns are what the interpreter itself says, for every shape of call."""
+"""Every frame's line, name and columns are those that the interpreter itself reports, for every shape of call."""
 import json
 import pathlib
 import re
@@ -59,7 +59,7 @@ class LinesAgree(case.Case):
     def test_compiled_code_has_a_name_and_no_line(self):
         for interpreter in self.interpreters:
             if interpreter.numbers < (3, 11):
-                continue  # such code is empty there, and cannot be made in Python
+                continue  # their code objects are empty there, and cannot be made in Python
             with self.subTest(str(interpreter)):
                 target = self.start_waiting("looks_compiled.py", interpreter=interpreter)
                 stack = profiler.dump(target.pid)[0].raw["frames"]

@@ -1,4 +1,4 @@
-"""The manual pages: whole, and without fault for those who read roff (mandoc, groff)."""
+"""The manual pages are complete, and programs that read roff (mandoc, groff) find no fault in them."""
 import os
 import pathlib
 import re
@@ -25,7 +25,7 @@ def output_of(*command, **options):
 
 
 def shown(page):
-    """As on a terminal, without what makes words bold."""
+    """The page as on a terminal, without the characters that make words bold."""
     text = output_of("groff", "-man", "-Tascii", "-P-c", "-rLL=2000n", input=page, env={**os.environ, "LC_ALL": "C"})
     return re.sub(".\b", "", text)
 

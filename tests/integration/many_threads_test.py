@@ -1,4 +1,5 @@
-"""A process with more threads than are followed: its main thread and who holds the GIL are there, and how many are not is said."""
+"""A process with more threads than are followed. The main thread and the one with the GIL are there; the rest is
+counted."""
 import json
 import pathlib
 import re

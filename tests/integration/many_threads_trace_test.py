@@ -1,4 +1,5 @@
-"""Tracing of a process with many threads that wait: who waits is not stopped, and its stack is known from the beginning on."""
+"""Tracing a process with many waiting threads: they are not stopped, and their stacks are known from the beginning on.
+"""
 import pathlib
 import re
 import sys
@@ -14,9 +15,9 @@ class ManyThreadsTrace(case.Case):
     def traced(self, *how):
         with self.start("many_in_epoll.py", WAITING, *how) as target, tempfile.TemporaryDirectory() as folder:
             output = pathlib.Path(folder, "out.pftrace")
-            for _ in range(3):  # the first brings the tracer in, the others find it there
+            for _ in range(3):  # the first run loads the tracer, the others find it there
                 recorded = profiler.must("record", "--pid", target.pid, "--mode", "trace", "-d", "100ms", "-o", output)
-                self.assertRegex(recorded.errors, r"unmatched ends 0")  # rings are many, and small
+                self.assertRegex(recorded.errors, r"unmatched ends 0")  # there are many rings, and they are small
                 stacks = profiler.must("export", output, "--format", "collapsed", "-o", "-").output
                 self.assertRegex(stacks, r"\bstep\b")
                 waiting = {line.rsplit(" ", 1)[0] for line in stacks.splitlines() if "begins" in line and "waits_in_epoll" in line}

@@ -27,7 +27,7 @@ print(sum(len(family.samples) for family in text_string_to_metric_families(sys.s
 
 
 def parse(case, text):
-    """{(name, labels): value}; every rule of the format that matters is checked."""
+    """{(name, labels): value}; checks every rule of the format that matters."""
     values, kinds, current = {}, {}, None
     case.assertTrue(text.endswith("\n"))
     for line in text.splitlines():
@@ -186,7 +186,7 @@ class Server(Metrics):
         self.assertTrue(self.raw(b"GET /met", b"rics HTTP/1.0\r", b"\n\r\n").startswith(b"HTTP/1.1 200 "))
 
     def test_who_is_silent_keeps_nobody_out(self):
-        for _ in range(400):  # in turns, for as long as they may be silent, they would take a minute
+        for _ in range(400):  # one after the other, they would time out only after a minute
             self.addCleanup(self.connect().close)
         self.scrape()
 
@@ -194,7 +194,7 @@ class Server(Metrics):
         silent = self.connect()
         self.addCleanup(silent.close)
         self.assertEqual(self.daemon.end(), 0)
-        with contextlib.suppress(ConnectionResetError):  # as well as an end
+        with contextlib.suppress(ConnectionResetError):  # a reset will do as well as an end
             self.assertEqual(silent.recv(1), b"")
         with self.assertRaises(OSError):
             self.connect()

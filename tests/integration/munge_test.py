@@ -1,4 +1,5 @@
-"""Captures over TCP by MUNGE: whoever shows the certificate of a login node is who a real munged says, in each call anew."""
+"""Captures over TCP by MUNGE: a client with a login node's certificate is the user that a real munged names, per call.
+"""
 import os
 import pathlib
 import shutil
@@ -42,7 +43,7 @@ gid = {ALICE}
 
 
 def payload(method=NODE, host="127.0.0.1"):
-    """What our clients have munged seal."""
+    """The payload that our clients have munged seal."""
     return f"ptrace-prof call 1\n{method}\n{host}\n"
 
 
@@ -56,17 +57,17 @@ class MungeCase(TlsCase):
         cls.addClassCleanup(cls.munged.close)
         cls.login = cls.authority.sign("login1")
         for certificate in (cls.login, cls.alice):
-            os.chmod(certificate.key, 0o644)  # of all users of that node
+            os.chmod(certificate.key, 0o644)  # all users of that node may read it
         cls.daemon, cls.address = cls.serve(policy(cls.munged.socket, [ALICE]), "--multi-user")
         cls.addClassCleanup(cls.daemon.close)
 
     def ask(self, uid, *words, certificate=None, socket=None, more=(), **options):
-        """The command, run by that user of the login node."""
+        """Runs the command as that user of the login node."""
         return self.run_as(certificate or self.login, *words, prefix=access_cases.as_user(uid),
                            more=("--munge-socket", socket or self.munged.socket, *more), **options)
 
     def probe(self, credential, certificate=None):
-        """What the daemon says to a call of NODE that shows this: "node ..." or "error ..."."""
+        """The daemon's answer to a call of NODE with this credential: "node ..." or "error ..."."""
         env = {**os.environ, **environment(self.authority, certificate or self.login)}
         if credential is not None:
             env["PP_PROBE_AUTHORIZATION"] = credential
@@ -258,7 +259,7 @@ class PythonClient(MungeCase):
         mine = self.target()
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        os.chmod(folder.name, 0o755)  # others cannot reach what is in a home
+        os.chmod(folder.name, 0o755)  # other users cannot enter a home directory
         shutil.copytree(PACKAGE, f"{folder.name}/package")
 
         def run(uid):

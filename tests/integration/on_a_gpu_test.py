@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The command for a machine with a GPU (tests/gpu/on_a_gpu.py), with doubles in the place of the real libraries: it records, compares, runs
-the tests, and says what comes of it.
+"""The command for a machine with a GPU (tests/gpu/on_a_gpu.py), with doubles instead of the real libraries. It records,
+compares, runs the tests, and reports the results.
 """
 import os
 import pathlib
@@ -39,7 +39,7 @@ class OnDoubles(unittest.TestCase):
         self.assertGreater(len(events), 1000)
 
     def test_says_where_the_double_is_otherwise(self):
-        """Than a library that tells of the driver's calls too."""
+        """The "real" library here is a double that reports the driver's calls too."""
         done, report = self.run_it("--doubles", VERSION, "--quick", "--part", "transcripts", PP_CUDA_DOUBLE="nested_driver=1")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn(f"the double of {VERSION} does not do the same; first in what launcher#1 does and is told, step", report)

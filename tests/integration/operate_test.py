@@ -1,4 +1,4 @@
-"""What an administrator operates the daemon with: `ptrace-prof daemon` and `ptrace-prof audit`."""
+"""The administrator's commands for the daemon: `ptrace-prof daemon` and `ptrace-prof audit`."""
 import json
 import os
 import pathlib

@@ -1,6 +1,6 @@
-// Whether each option of the table reaches the collector from the command line: records PID once for each, and reads
-// from the header of the trace what its collector was asked. Prints what did not arrive; exits with 1 where that is
-// any.
+// Checks whether each option of the table reaches the collector from the command line. Records PID once for each
+// option, and reads the collector's options from the header of the trace. Prints the options that did not arrive, and
+// then exits with 1.
 //
 // options_reach PTRACE_PROF PID FOLDER HOST…
 #include <fmt/format.h>
@@ -35,11 +35,11 @@ std::optional<CaptureTask> TaskIn(const std::string& path) {
   return header.asked;
 }
 
-// Something else than the default.
+// A value that differs from the default.
 std::string ValueFor(const OptionRow& row, const std::string& pid) {
   switch (row.option.kind()) {
     case v1::Option::SWITCH: return "";
-    case v1::Option::CHOICE: return row.path == "mode" ? "trace" : ChoicesOf(row).back();  // auto comes to another
+    case v1::Option::CHOICE: return row.path == "mode" ? "trace" : ChoicesOf(row).back();  // auto becomes another mode
     case v1::Option::SIZE: return "8M";
     case v1::Option::TIME: return "20ms";
     case v1::Option::SHARE: return row.option.modes() == v1::Option::CALLS ? "off" : "7%";  // not before CPython 3.12
@@ -66,7 +66,7 @@ bool IsSame(const OptionRow& row, const v1::CaptureSpec& one, const v1::CaptureS
   return only(one) == only(other);
 }
 
-// Whether it arrived; tries in one mode that the option goes with.
+// Whether the option arrived. Records in one of the modes that the option is for.
 bool Arrives(const OptionRow& row, const std::string& program, const std::string& pid, const std::string& output,
              const std::string& host) {
   const bool is_of_calls = row.option.modes() == v1::Option::CALLS || row.path == "force";

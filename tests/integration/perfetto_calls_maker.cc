@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kStart = 7'000'000'000'000;
 constexpr int kFunctions = 40;
-constexpr size_t kLevelDepth = 500;  // deeper calls go on on another track
+constexpr size_t kLevelDepth = 500;  // deeper calls are on another track
 
 TraceOrigin Origin(int64_t start) {
   TraceOrigin origin;
@@ -70,7 +70,7 @@ class Callers {
     rows_.push_back(Row(t, "[events lost]", t.now, length, t.open.size() % kLevelDepth));
     t.now += length;
   }
-  // Calls at random, with generators that are suspended and resumed, and events lost.
+  // Random calls, with generators that are suspended and resumed, and lost events.
   void Run(int events, uint32_t seed) {
     std::mt19937 random(seed);
     for (int i = 0; i < events; ++i) {

@@ -136,7 +136,7 @@ class PerfettoTest(unittest.TestCase):
         processor = self.check_calls("calls")
         resumed = dict(processor.query(CATEGORIES))["resumed"]
         self.assertGreater(resumed, 1000)
-        # An arrow leads to each stretch of a generator but its first.
+        # An arrow leads to each stretch of a generator except its first.
         generators = 9
         self.assertEqual(processor.query("select count(*) from flow"), [(resumed - generators,)])
         notes = dict(processor.query(NOTES))
@@ -154,7 +154,7 @@ class PerfettoTest(unittest.TestCase):
         text = page.evaluate("document.body.innerText")
         for alarm in ("Oops", "Could not load", "import error", "data loss"):
             self.assertNotIn(alarm, text)
-        # What fails without a network is not ours; exceptions are.
+        # Failed requests, without a network, are not our fault; exceptions are.
         crashes = [text for text in page.complaints if "Error:" in text]
         self.assertEqual(crashes, [], collections.Counter(page.complaints))
         if os.environ.get("PP_SCREENSHOTS"):

@@ -1,4 +1,4 @@
-// Writes traces through TraceWriter for perfetto_test.py, and beside each NAME.pftrace what it holds: NAME.json.
+// Writes traces through TraceWriter for perfetto_test.py, and beside each NAME.pftrace its contents: NAME.json.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -27,7 +27,7 @@ TraceOrigin OriginOf(std::string boot_id, int64_t start_ns) {
   return origin;
 }
 
-// What a trace should be found to hold.
+// What perfetto_test.py should find in a trace.
 struct Expected {
   std::map<std::pair<int, std::string>, int> samples;  // by tid and thread name
   std::map<std::string, int> slices;                   // by name
@@ -192,7 +192,7 @@ int MakeAll(const std::string& folder) {
   Save(folder, "plain", plain.sink.bytes(), plain.expected);
   Save(folder, "truncated", plain.sink.bytes().substr(0, plain.sink.bytes().size() * 4 / 5), plain.expected);
 
-  Plan small;  // a seed for the reader's fuzzer, too
+  Plan small;  // also a seed for the reader's fuzzer
   small.threads = 2;
   small.rounds = 8;
   small.clear_every = 3;

@@ -1,4 +1,4 @@
-"""The administrator's policy: what a real daemon for all users lets real users profile, and what it says where it does not."""
+"""The administrator's policy: what a real daemon for all users lets real users profile, and how it reports refusals."""
 import contextlib
 import json
 import os
@@ -15,12 +15,12 @@ from support.daemon import Daemon, Place, within_deadline  # noqa: E402
 from support.target_process import DEADLINE, harm  # noqa: E402
 
 ALICE, BOB = access_cases.ALICE, access_cases.BOB
-CLONE = 56  # how the C library forks
+CLONE = 56  # the system call by which the C library forks
 GUESTS, STAFF = 54400, 54401  # groups
 NAMED = "import ctypes; ctypes.CDLL(None).prctl(15, b'{}')"  # PR_SET_NAME
 
-# Three processes, each in a function of its own. At the end of a line from us the first becomes another program, which
-# is given as an argument; all end when that one has gone.
+# Three processes, each in a function of its own. When it reads a line, the first becomes another program, which is
+# given as an argument. All end when that one has ended.
 FAMILY = """
 import ctypes, os, sys
 hold, release = os.pipe()
@@ -124,7 +124,7 @@ class PolicyCase(case.Case):
         return probe
 
     def answers(self, daemon, *pids, prefix):
-        """What the daemon says to such a caller about each: `allowed`, or the code and the reason."""
+        """The daemon's answer to such a caller about each process: `allowed`, or the code and the reason."""
         lines = self.probe(daemon, "ask", *pids, prefix=prefix).end()
         self.assertEqual([line.split()[1] for line in lines], [str(pid) for pid in pids], lines)
         return [" ".join(line.split()[2:]) or "allowed" for line in lines]
@@ -135,7 +135,7 @@ class PolicyCase(case.Case):
         return [(entry["uid"], entry["outcome"], entry.get("rule")) for entry in entries if entry.get("target") == pid]
 
     def reload(self, daemon, text, word):
-        """What the log says of that."""
+        """The lines of the log about that."""
         self.write(text)
         known = len(daemon.words())
         daemon.process.send_signal(signal.SIGHUP)
@@ -200,7 +200,7 @@ class Rules(PolicyCase):
         self.assertEqual(daemon.collectors(), [])
 
     def family(self, program):
-        """A process of FAMILY that becomes `program`, and the number of each by its name."""
+        """A process of FAMILY that becomes `program`, and the PID of each process by its name."""
         first = subprocess.Popen([*access_cases.as_user(ALICE), access_cases.PYTHON, "-I", "-S", "-c", FAMILY, program,
                                   ANOTHER], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd="/")
         for close in (first.stdout.close, first.wait, first.kill, first.stdin.close):
@@ -232,7 +232,8 @@ class Rules(PolicyCase):
             self.assertEqual(harm(pid), [])
 
     def test_a_program_that_comes_after_the_judgement_is_judged_too(self):
-        """By the collector, as main has judged the one before it: it comes as the launcher starts the collector."""
+        """The collector judges the new program. The main process judged the earlier one, as the program changes only
+        while the launcher starts the collector."""
         daemon = self.serve(rule("no-jobs", "command = 'job-*'"))
         program = access_cases._special(self.place.folder, "job-3", 0, 0o755)
         for way in ("", "trace:"):
@@ -370,7 +371,8 @@ duration = "100s"
             self.probe(daemon, verb, name).end()
 
     def test_cpu_time_of_all_together(self):
-        """Of 0.025 cores the first gets half, for it wants all it can get; the second what an ordinary one needs."""
+        """The limit is 0.025 cores. The first capture gets half, as it can use all; the second the need of an ordinary
+        one."""
         text = f'cpu = "{100 * 0.025 / len(os.sched_getaffinity(0)):.4f}%"'
         daemon = self.serve(text)
         mine, of_bob = self.target(), self.target(access_cases.as_user(BOB))
@@ -394,7 +396,7 @@ duration = "100s"
             self.probe(daemon, "cancel", mine).end()
 
     def start_busy(self):
-        """One whose trace grows fast: many threads on different lines."""
+        """A process whose trace grows fast: many threads on different lines."""
         script = ("import threading\ndef spin(n):\n  while True: sum(range(n))\n"
                   "[threading.Thread(target=spin, args=(n,), daemon=True).start() for n in (50, 60, 70)]\nspin(10)")
         target = subprocess.Popen([*access_cases.as_user(ALICE), access_cases.PYTHON, "-I", "-S", "-c",

@@ -1,4 +1,5 @@
-"""`ptrace-prof ps` and `doctor` on real processes: what is listed, what is said of it, and why something cannot be."""
+"""`ptrace-prof ps` and `doctor` on real processes: what they list, what they report on it, and why something is
+impossible."""
 import ctypes
 import glob
 import json
@@ -23,7 +24,7 @@ libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_v
 
 WAIT = "import os, sys{}; print('ready', flush=True); sys.stdin.read()"
 SET_RANK = WAIT.format("; os.environ.update(RANK='3', WORLD_SIZE='8', LOCAL_RANK='1')")
-# Whoever reads its environment waits for ever: nobody answers the fault (userfaultfd(2), UFFDIO_API, UFFDIO_REGISTER).
+# A read of its environment never returns, as nothing resolves the fault (userfaultfd(2), UFFDIO_API, UFFDIO_REGISTER).
 TRAP = """
 import ctypes, mmap, os, struct, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -58,7 +59,7 @@ class Inspecting(TerminalCase):
         return process
 
     def sleeper(self, env=None):
-        """A process that is no Python, once it runs its own program."""
+        """A process that is not Python once it runs its own program."""
         process = subprocess.Popen(["sh", "-c", "echo ready; exec sleep 1000"], stdout=subprocess.PIPE,
                                    env={**os.environ, **(env or {})})
         self.addCleanup(self._end, process)
@@ -241,7 +242,7 @@ class Ps(Inspecting):
 
     @needs_root
     def test_who_lists_for_root_keeps_what_it_needs_to_start_others(self):
-        """It decodes what children say that were at targets. (A trap keeps one of them waiting meanwhile.)"""
+        """It decodes data from children that have read targets. (A trap keeps one of them waiting meanwhile.)"""
         self.trap(uid=54322)
         listing = self.ptrace_prof("ps", "--json")
         self.assertTrue(daemon.within_deadline(lambda: children_of(listing.pid)))
@@ -394,7 +395,7 @@ class Doctor(Inspecting):
 
 @unittest.skipUnless(os.access(daemon.BINARY, os.X_OK), "ptrace-profd is not built")
 class ThroughADaemon(Inspecting):
-    """The same questions, put to ptrace-profd: the same answers."""
+    """The same questions to ptrace-profd must have the same answers."""
 
     def setUp(self):
         super().setUp()

@@ -1,4 +1,4 @@
-"""A trace in a notebook cell: the flame graph is drawn inside its frame, in headless Chromium, and reaches no further.
+"""A trace in a notebook cell: the flame graph is drawn inside its frame, in headless Chromium, and only there.
 
 Usage: python_client_notebook_test.py FOLDER (of python_client_wheel_test.py)
 """
@@ -30,7 +30,7 @@ def recorded():
 
 
 def frame_of(browser):
-    """The cell's frame as a page; sandboxed, it is a target of its own."""
+    """The cell's frame as a page. As it is sandboxed, DevTools has it as a target of its own."""
     while True:
         for target in browser.command("Target.getTargets", filter=[{}])["targetInfos"]:
             if target["type"] == "iframe":

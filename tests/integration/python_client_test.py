@@ -1,8 +1,8 @@
 """The Python client (client/python/tests) on one CPython, against a server with a real target.
 
 Usage: python_client_test.py MINOR FOLDER (of python_client_wheel_test.py). The server is PTRACE_PROFD_BIN, else the one
-beside PTRACE_PROF_BIN; where there is none, client/python/tests/fake_server.py. Its first line says which. A real one is
-asked over TLS, too.
+beside PTRACE_PROF_BIN, else client/python/tests/fake_server.py. The first line of output says which. A real server is
+also asked over TLS.
 """
 import contextlib
 import os
@@ -27,7 +27,7 @@ DAEMON = pathlib.Path(os.environ.get("PTRACE_PROFD_BIN") or pathlib.Path(BINARY)
 
 
 class Server:
-    """A running server; what it says is kept, for when something fails."""
+    """A running server. Its output is kept, to be shown when something fails."""
 
     def __init__(self, command, environment):
         self.process = subprocess.Popen(command, env=environment, text=True, stdin=subprocess.PIPE,
@@ -41,7 +41,7 @@ class Server:
     def _read(self):
         for line in self.process.stdout:
             self.said.append(line)
-            if "ready" in line or "event=listening " in line:  # the last that it says of where it listens
+            if "ready" in line or "event=listening " in line:  # the last line about where it listens
                 self._listens.set()
         self._listens.set()
 
@@ -60,7 +60,7 @@ class Server:
 
 @contextlib.contextmanager
 def ending_well(server, with_signal):
-    """The server ends with status 0 after what is done with it; else what it said is shown."""
+    """The server must end with status 0 after the block. If anything fails, its output is shown."""
     try:
         yield
         status = server.end(with_signal)
@@ -90,7 +90,7 @@ def daemon(folder):
 
 
 def make_certificates(folder):
-    """What client/python/tests/over_tls_test.py wants to find there; the daemon's own certificate."""
+    """The certificates that client/python/tests/over_tls_test.py needs, and the daemon's own."""
     authority, other = Authority(folder), Authority(folder, "other-authority")
     for name, made in (("me", authority.sign("me")), ("speaker", authority.sign("speaker")),
                        ("expired", authority.sign("me-once", days=-1)), ("stranger", other.sign("me"))):
@@ -101,7 +101,7 @@ def make_certificates(folder):
 
 @contextlib.contextmanager
 def daemon_over_tls(folder):
-    """A ptrace-profd that also listens on TCP. Yields what over_tls_test.py wants to know."""
+    """A ptrace-profd that also listens on TCP. Yields what over_tls_test.py needs to know."""
     certificates = folder / "tls"
     certificates.mkdir()
     node, policy, user = make_certificates(certificates), folder / "policy.toml", os.getuid()
@@ -129,7 +129,7 @@ def no_python():
 
 @contextlib.contextmanager
 def bad_names(python):
-    """A process whose names are no text."""
+    """A process whose names are not UTF-8."""
     process = subprocess.Popen([python, TARGETS / "bad_names.py", b"\xff\xc3("], stdout=subprocess.PIPE)
     try:
         assert process.stdout.readline() == b"ready\n"

@@ -1,4 +1,5 @@
-"""Builds the Python client: a source distribution, from that the wheel, both looked into; unpacks it for the tests.
+"""Builds the Python client: a source distribution, and from that the wheel. Checks both, and unpacks the wheel for
+tests.
 
 Usage: python_client_wheel_test.py FOLDER. What is left in FOLDER: package/ (the wheel, unpacked), dist/.
 """
@@ -26,7 +27,7 @@ def run(*command, cwd):
 
 
 def copy_sources(tree):
-    """Building writes into the tree that it builds."""
+    """A copy of the package to build in, because building writes into its source tree."""
     for folder in ("client/python", "rpc/proto", "daemon/trace"):
         shutil.copytree(ROOT / folder, tree / folder,
                         ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__", "*.cc", "*.h"))

@@ -1,7 +1,8 @@
-"""The waiver of Yama on a kernel that has it: Debian's user-mode-linux, which boots in seconds and has this machine's files as its own.
+"""The waiver of Yama on a kernel that has it: Debian's user-mode-linux. It boots in seconds and uses this machine's
+files.
 
-Skipped where `linux.uml` is not installed (package user-mode-linux) or does not boot (it traces its processes, which not every
-container lets it): integration.authorisation asks the same of a rule like Yama's.
+Skipped where `linux.uml` is not installed (package user-mode-linux) or does not boot (it traces its processes, which
+not every container allows). There, integration.authorisation tests the same with an emulation of Yama's rule.
 """
 import os
 import pathlib
@@ -32,7 +33,7 @@ sleep 10
 
 
 def boot(command, patience):
-    """What a kernel of its own says, which runs that and ends."""
+    """The output of a kernel of its own that runs this command and ends."""
     with tempfile.TemporaryDirectory(prefix="pp-uml-") as folder:
         os.chmod(folder, 0o755)
         init = pathlib.Path(folder) / "init"

@@ -1,4 +1,5 @@
-"""Why something cannot be, in one word: real causes, each without a daemon and through one, in messages and in JSON."""
+"""Reasons why something fails, each as one word: real causes, without a daemon and through one, in messages and in
+JSON."""
 import ctypes
 import glob
 import json
@@ -66,7 +67,7 @@ class Reasons(TerminalCase):
         return TOLD.search(done.stderr)[1]
 
     def assertRefused(self, reason, pid, *, prefix=(), options=(), ways=None):
-        """`record`, `dump` and `doctor` say so, in both ways; nothing of that hurts."""
+        """`record`, `dump` and `doctor` all report the reason, without a daemon and through one."""
         for host in ways or ("none", self.serve(prefix=prefix).place.address):
             with self.subTest(reason, through="no daemon" if host == "none" else "a daemon"):
                 output = self.folder / "out.pftrace"
@@ -142,10 +143,11 @@ class Reasons(TerminalCase):
         self.assertRefused("TARGET_CHANGED_IDS", self.target(CHANGED).pid, prefix=daemon.AS_USER)
 
     def test_one_that_becomes_another_program(self):
-        """Its calls are over at once; of samples there could be more for a minute, should it be a launcher of Python."""
+        """A trace of calls ends at once. Sampling could go on for a minute, in case the new program is a launcher of
+        Python."""
         place = daemon.Place()
         self.addCleanup(place.close)
-        script = place.folder / "execs.py"  # a file: what a trace has of the function is not the command line then
+        script = place.folder / "execs.py"  # a file, as the command line is in the trace too
         script.write_text(EXECS)
         runs = {}
         for mode in ("trace", "sample"):
@@ -171,7 +173,7 @@ class Reasons(TerminalCase):
         self.assertRefused("TARGET_HAS_CAPABILITIES", self.target().pid, prefix=BARE)
         theirs = self.target(UNDUMPABLE, prefix=daemon.AS_USER)
         self.assertRefused("TARGET_NOT_DUMPABLE", theirs.pid, prefix=BARE, ways=("none",))
-        host = self.serve(prefix=BARE).place.address  # which lets root become an owner only where it may read all anyway
+        host = self.serve(prefix=BARE).place.address  # root becomes an owner only where it may read all anyway
         self.assertRefused("CAPABILITY_MISSING", theirs.pid, prefix=BARE, ways=(host,))
         rows = json.loads(self.run_one("ps", "--json", "--host", "none", prefix=BARE).stdout)
         told = {row["pid"]: row for row in rows}
@@ -231,7 +233,7 @@ class Reasons(TerminalCase):
         server = self.serve()
         launcher = server.launcher
         os.kill(launcher, signal.SIGKILL)
-        self.assertEqual(server.process.wait(), 1)  # LAUNCHER_FAILED is for who is connected and asks before that
+        self.assertEqual(server.process.wait(), 1)  # LAUNCHER_FAILED is for clients that are connected already
         self.assertEqual(self.told("dump", "--pid", self.target().pid, "--host", server.place.address), "SERVER_UNREACHABLE")
 
     def test_what_the_command_line_finds_out_itself(self):

@@ -1,4 +1,4 @@
-"""`record --name`: the process that is meant, found or waited for; without a daemon and through one."""
+"""`record --name` finds the named process or waits for it, without a daemon and through one."""
 import os
 import pathlib
 import signal
@@ -9,7 +9,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import daemon as daemons  # noqa: E402
 from support.terminal_run import PYTHON, SPIN, TerminalCase, main  # noqa: E402
 
-# A process, and a child of it that is called the same.
+# A process, and a child of it with the same name.
 FAMILY = """
 import os, subprocess, sys
 if len(sys.argv) > 2:
@@ -22,7 +22,7 @@ class Names(TerminalCase):
 
     def setUp(self):
         super().setUp()
-        self.word = f"name_{os.getpid()}_{self.folder.name}"  # nobody else's
+        self.word = f"name_{os.getpid()}_{self.folder.name}"  # a name that no other process has
         self.script = self.folder / f"{self.word}.py"
         self.script.write_text(SPIN)
         self.out = self.folder / "out.collapsed"

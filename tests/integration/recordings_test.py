@@ -1,4 +1,5 @@
-"""What recordings contain: the right functions, idle threads only where asked for, children, bounded churn."""
+"""What recordings contain: the right functions, idle threads only where requested, children, a bounded number of
+threads."""
 import pathlib
 import sys
 import time
@@ -46,7 +47,7 @@ class Recordings(case.Case):
         self.assertGreaterEqual(share(recorded, lambda stack: "longsleep" in stacks.plain_names(stack)), 0.95)
 
     def recorded_threads(self, pid, *options):
-        """The names of the threads that have samples; not of those that had just begun to wait."""
+        """The names of the threads that have samples, without those that had just begun to wait."""
         run = profiler.Recording(pid, "--duration", "0.5s", *FAST, *options)
         self.addCleanup(run.remove)
         finished = run.wait()
@@ -56,7 +57,7 @@ class Recordings(case.Case):
                 if weight > max(weight for _, weight in weights) / 10}
 
     def start_states(self):
-        """A target of which all threads that will wait do."""
+        """A target in which all threads that are going to wait do wait."""
         target = self.start("states.py")
         deadline = time.monotonic() + DEADLINE
         while sum(thread.raw["state"] == "idle" for thread in profiler.dump(target.pid)) < 5:
@@ -95,7 +96,8 @@ class Recordings(case.Case):
         return turns, sum(earlier != later for earlier, later in zip(sides, sides[1:]))
 
     def test_samples_are_fresh(self):
-        """Every sample was read, not taken over from the one before: with five in each turn, few turns are missed."""
+        """Every sample was read anew, not copied from the one before. With five samples in each turn, few turns are
+        missed."""
         target = self.start("alternator.py")
         attempts = [self.turns_seen(target) for _ in range(3)]  # a busy machine may keep us from sampling for a while
         shares = sorted(seen / max(1, turns) for turns, seen in attempts)
@@ -171,7 +173,7 @@ class Recordings(case.Case):
         return run
 
     def test_exec_of_the_same_program(self):
-        """Nothing of the life before is taken for the one after, although it lies at the same addresses."""
+        """No sample mixes the program before exec and the one after, although both use the same addresses."""
         for options in ((), ("--blocking",)):
             with self.subTest(options=options):
                 lives = [[{name.split("_")[0] for name in stack} & {"early", "later"} for stack in sequence]

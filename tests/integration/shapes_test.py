@@ -1,4 +1,4 @@
-"""The shapes that readers of Python have to know, by `dump`: names, generators, coroutines, depth, subinterpreters…"""
+"""The shapes that readers of Python must handle, by `dump`: names, generators, coroutines, depth, subinterpreters…"""
 import pathlib
 import sys
 
@@ -113,7 +113,7 @@ class Shapes(case.Case):
                     self.assertTrue(stacks.is_truncated(stack))
                     self.assertGreater(descents, 4000)
                     self.assertLessEqual(descents, 4096)
-                    self.assertEqual(stack[-1].plain, "hear")  # the leaf's side is kept
+                    self.assertEqual(stack[-1].plain, "hear")  # the leaf's end is kept
                 self.ends_well(target)
 
     def check_subinterpreters(self, kind):

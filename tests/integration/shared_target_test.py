@@ -1,5 +1,5 @@
-"""Two callers and one target, with real users: samples are shared, tracing is one's at a time, and who has it is said to
-whom that concerns and to nobody else."""
+"""Two callers and one target, with real users. Both may sample it, but only one at a time may trace it. The tracing
+user is named only to users who may know that."""
 import contextlib
 import os
 import pathlib
@@ -15,7 +15,7 @@ from support.target_process import harm  # noqa: E402
 ALICE, BOB = access_cases.ALICE, access_cases.BOB
 AS = {"root": (), "alice": access_cases.as_user(ALICE), "bob": access_cases.as_user(BOB)}
 CALLS = "def step(n): return n + 1\nprint('ready', flush=True)\nn = 0\nwhile True: n = step(n)\n"
-SECONDS = 1000  # longer than the test: what ends, was ended
+SECONDS = 1000  # longer than the test: a capture that ends was ended
 
 
 @unittest.skipUnless(os.getuid() == 0, "only root can become others")
@@ -50,11 +50,11 @@ class SharedTarget(case.Case):
         return name
 
     def refused(self, who):
-        """What `who` is told, who wants to trace too."""
+        """The refusal that `who` gets for a second trace."""
         line = self.said(who, "create", f"trace:{self.pid}", SECONDS)
         last = self.said(who, "watch", line.split()[1])
         self.assertEqual(state_of(last), "STATE_FAILED", last)
-        # The second: while the first is still on its way in.
+        # The second wording: the one that traces is still on its way in.
         self.assertRegex(last, f"process {self.pid} is (being traced already|traced by process )")
         return last
 
@@ -74,7 +74,7 @@ class SharedTarget(case.Case):
         self.assertEqual(harm(self.pid), [])
 
     def test_samples_are_for_everybody_who_may(self):
-        """Two who take samples, and one who traces meanwhile: all three have what they asked for."""
+        """Two callers sample, and one traces meanwhile. All three get what they asked for."""
         captures = [(who, self.begin(who, self.pid)) for who in ("alice", "root")]
         captures.append(("alice", self.begin("alice", f"trace:{self.pid}")))
         for who, name in captures:

@@ -1,4 +1,5 @@
-"""What threads are said to do: running, waiting for the GIL or for something else, by name; who has the GIL; collecting."""
+"""The reported states of threads: running, waiting for the GIL or something else, by name; the GIL's owner; collecting.
+"""
 import collections
 import os
 import pathlib
@@ -63,7 +64,7 @@ class States(case.Case):
         deadline = time.monotonic() + PATIENCE
         for _ in range(10):
             while not self.all_wait(self.waits(target)) and time.monotonic() < deadline:
-                pass  # also who was interrupted in epoll_wait by the last stop, and waits for the GIL to wait again
+                pass  # our last stop interrupts epoll_wait; such threads need the GIL before they wait again
             waiting = self.waits(target, "--blocking")
             self.assertTrue(self.all_wait(waiting), waiting)
         self.assertUnharmed(target.pid)
@@ -86,7 +87,7 @@ class States(case.Case):
         return {tid: int(pathlib.Path(f"/proc/{pid}/task/{tid}/schedstat").read_text().split()[2]) for tid in tids}
 
     def test_many_that_wait_are_left_alone_while_others_hand_on_the_gil(self):
-        """To stop them all takes long, for which the two that work would stand still."""
+        """To stop all of them takes long, and would hold up the two threads that work."""
         if self.interpreter.is_free_threaded:
             return
         target = self.start("many_waiting.py", "handing")
@@ -134,12 +135,12 @@ class States(case.Case):
             stood = re.search(r"stood still for ([\d.]+) s", finished.errors)
             self.assertTrue(stood, finished)
             self.assertGreater(float(stood[1]), 0.5, finished)
-            awake = max(run.stacks().values(), default=0)  # after a stop of ours each wakes up to stop again
+            awake = max(run.stacks().values(), default=0)  # after a stop of ours each thread wakes up to stop again
             self.assertLess(awake, 10, (options, finished))
         self.assertTrue(status_fields(target.pid)["State"].startswith("T"))
 
     def leaves_in(self, function, *script):
-        """Samples by their youngest frame, of the stacks that go through a function."""
+        """Counts samples by their youngest frame, of the stacks that contain a function."""
         target = self.start_with_gil(*script)
         stacks, _ = profiler.record(target.pid, 1, "--rate", "1khz", "--gil")
         leaves = collections.Counter()

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The tracer stub compiles for the architectures that this machine does not have, with whatever cross compiler is there."""
+"""The tracer stub compiles for the architectures that this machine does not have, with every cross compiler that is
+there."""
 import pathlib
 import shutil
 import subprocess

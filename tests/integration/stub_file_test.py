@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The built tracer stub and GPU shim as files: they must load into any interpreter without asking for anything."""
+"""The built tracer stub and GPU shim as files: they must load into any interpreter without needing any other library.
+"""
 import os
 import pathlib
 import re
@@ -48,7 +49,7 @@ class StubFile(unittest.TestCase):
         self.assertEqual([one for one in found if "W" in one[1] and "E" in one[1]], [])
 
     def test_boot_block(self):
-        """Where the collector looks for it: once, aligned, in data that may be written."""
+        """The boot block is where the collector looks for it: once, aligned, in writable data."""
         image = self.path.read_bytes()
         header = (ROOT / self.header).read_text()
         words = [int(word, 16) for word in re.findall(rf"{self.magic}_[01] 0x(\w+)ull", header)]
@@ -70,7 +71,7 @@ class GpuShimFile(StubFile):
     most = 32 << 10
 
     def test_names_no_function_of_cuda_but_by_text(self):
-        """What it calls of CUPTI it looks up where the job has mapped it."""
+        """Functions of CUPTI that it calls are looked up where the job has mapped CUPTI."""
         self.assertIn(b"cuptiSubscribe\0", self.path.read_bytes())
 
 

@@ -1,5 +1,5 @@
-// stub_layout PID: what the collector tells the stub about that interpreter, one "name value" a line: python_traits
-// (pp_python_trait), frame_tag_mask, and the offsets by their names. For tests that play the collector without
+// stub_layout PID: what the collector passes to the stub about that interpreter, one "name value" a line: python_traits
+// (pp_python_trait), frame_tag_mask, and the offsets by their names. For tests that act as the collector without
 // injecting.
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tracer stub in real interpreters, which play the collector to themselves: tests/targets/stub_checks.py, and
+"""The tracer stub in real interpreters, which act as their own collector: tests/targets/stub_checks.py, and
 tests/targets/stub_cycles.py for two seconds (a minute with PTRACE_PROF_SOAK=1).
 
 PP_CHECKS: names of the checks to run, instead of all.

@@ -1,5 +1,5 @@
-"""The units of packaging/systemd: how closed they are by systemd's own measure, and the daemon as a real systemd runs it
-by them: activated, restricted, restarted, drained.
+"""The units of packaging/systemd: how restricted they are by systemd's own measure, and the daemon under a real
+systemd: activated, restricted, restarted, drained.
 """
 import contextlib
 import os
@@ -64,7 +64,7 @@ class Service(unittest.TestCase):
         return dict(line.split("=", 1) for line in lines.splitlines())
 
     def start(self, user=False):
-        """The pid of a Python process, as the node knows it."""
+        """The PID of a Python process, in the node's PID namespace."""
         process = subprocess.Popen([*self.node.inside, *(AS_USER if user else ()), PYTHON, "-c", SPIN],
                                    stdout=subprocess.PIPE, text=True)
         self.addCleanup(process.stdout.close)
@@ -134,7 +134,7 @@ class Service(unittest.TestCase):
         main = self.host_pid(int(first))
         os.kill(main, signal.SIGKILL)
         self.assertTrue(within_deadline(lambda: gone(main)))
-        line = self.said("list", user=True)[-1]  # waits until there is one again
+        line = self.said("list", user=True)[-1]  # waits until a new daemon answers
         self.assertEqual(line.split()[1:3], [name, "STATE_FAILED"], line)
         shown = self.show("MainPID", "NRestarts")
         self.assertNotEqual(shown["MainPID"], first)
@@ -151,7 +151,7 @@ class Service(unittest.TestCase):
         self.assertEqual(state_of(watcher.end()[-1]), "STATE_CANCELLED", watcher.lines)
         shown = self.show("Result", "ActiveState", "ExecMainStatus")
         self.assertEqual(shown, {"Result": "success", "ActiveState": "inactive", "ExecMainStatus": "0"})
-        line = self.said("list", user=True)[-1]  # the socket is there still, and starts it
+        line = self.said("list", user=True)[-1]  # the socket is still there, and starts the daemon
         self.assertEqual(line.split()[1:3], [name, "STATE_CANCELLED"], line)
 
 

@@ -1,4 +1,4 @@
-"""Captures over TCP: who is let in by a certificate, as whom, and what those hear who are not."""
+"""Captures over TCP: which certificates are accepted, for which users, and what refused clients hear."""
 import contextlib
 import json
 import os
@@ -45,7 +45,7 @@ def writable_memory(pid):
         for line in maps:
             begin, end = (int(text, 16) for text in line.split()[0].split("-"))
             if " rw" in line and end - begin < 1 << 28:
-                with contextlib.suppress(OSError):  # what has no page
+                with contextlib.suppress(OSError):  # mapped, but without a page
                     memory.seek(begin)
                     yield memory.read(end - begin)
 
@@ -143,7 +143,7 @@ class Identities(TlsCase):
         place = self.address.removeprefix("tls://").rsplit(":", 1)
         mine = self.target()
         with contextlib.ExitStack() as stack:
-            for number in range(700):  # more than may be connected, of hosts that do not come too often
+            for number in range(700):  # more than may be connected, from hosts that do not connect too often
                 source = (f"127.0.1.{number // 100 + 1}", 0)
                 garbage = stack.enter_context(socket.create_connection(place, DEADLINE, source_address=source))
                 garbage.sendall(b"x" * 100)
@@ -168,7 +168,7 @@ class Identities(TlsCase):
 
 
 @unittest.skipUnless(os.getuid() == 0, "only root can become others")
-class Crowd(TlsCase):  # with a daemon of its own, which tells ten refusals a second and no more
+class Crowd(TlsCase):  # a daemon of its own, as one logs at most ten refusals a second
     def setUp(self):
         super().setUp()
         self.daemon, self.address = self.serve(IDENTITIES, "--multi-user")
@@ -178,14 +178,14 @@ class Crowd(TlsCase):  # with a daemon of its own, which tells ten refusals a se
         place = self.address.removeprefix("tls://").rsplit(":", 1)
         mine = self.target()
 
-        def knock():  # all at once: a busy machine that waits for each of them may not come often enough
+        def knock():  # all at once, as waiting for each on a busy machine may be too slow
             with contextlib.ExitStack() as stack:
                 for _ in range(300):
                     one = stack.enter_context(socket.socket())
                     one.setblocking(False)
                     one.bind(("127.0.2.1", 0))
                     one.connect_ex((place[0], int(place[1])))
-            return "its host connects too often" in self.daemon.words()  # not all are told, of any kind
+            return "its host connects too often" in self.daemon.words()  # not all are logged
 
         self.assertTrue(within_deadline(knock))
         done = self.run_as(self.alice, "dump", "--pid", mine)
@@ -270,7 +270,7 @@ class Revoked(TlsCase):
             self.assertEqual(self.answer(self.alice).returncode, 0)
 
     def test_a_list_that_is_missing_is_the_daemons_fault_and_said_so(self):
-        self.list.write_text(Authority(self.place.folder, "unlisted").revoke().read_text())  # there is none of ours
+        self.list.write_text(Authority(self.place.folder, "unlisted").revoke().read_text())  # without an entry of ours
         self.hangup("event=revoked_read_again")
         done = self.answer(self.alice)
         self.assertNotEqual(done.returncode, 0)

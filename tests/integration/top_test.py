@@ -1,4 +1,4 @@
-"""`top` as a person has it before them: on a terminal of its own, watching real processes; and as text in a pipe."""
+"""`top` as a user sees it on a terminal, watching real processes, and as text in a pipe."""
 import os
 import re
 import signal
@@ -14,7 +14,8 @@ from support.pty_run import CTRL_Z, ENTER, ESCAPE, PAGE_DOWN, PtyRun  # noqa: E4
 from support.target_process import DEADLINE, harm  # noqa: E402
 from support.terminal_run import PYTHON, TerminalCase, main  # noqa: E402
 
-# Computes in hot (most of the time), rare and evil (so much that no picture lacks them); in `later` once it was told so; a child computes in child_work.
+# Computes in hot (most of the time), rare and evil (enough to be on every screen), in `later` once it gets a line. A
+# child computes in child_work.
 TARGET = """\
 import os, sys, threading
 def hot():
@@ -61,7 +62,7 @@ ROW = re.compile(r"\s*([\d.]+)\s+([\d.]+)\s+([\d,]+)\s+([\d,]+)  (\S+) \(")
 
 class Top(TerminalCase):
     def watch(self, *options, python=PYTHON, **how):
-        """(the run, the target), once something is seen of it."""
+        """(the run, the target), once the target is on the screen."""
         target = self.target(python)
         top = self.open("--pid", target.pid, *options, **how)
         top.await_text("hot (")
@@ -118,7 +119,7 @@ class Screen(Top):
         top.await_text("FUNCTION (FILE:LINE)")
 
     def await_sorted(self, top, column, words, reverse=False):
-        """The headline comes before the rows: a picture may be read half-drawn, but not stay so."""
+        """The headline is drawn before the rows. So a screen may be read half-drawn, but must become right."""
         top.await_text(words)
 
         def is_sorted(_):
@@ -190,7 +191,7 @@ class Screen(Top):
 
     def test_source(self):
         top, _ = self.watch("--no-subprocesses")
-        top.press("/hot" + ENTER)  # the most it is anyway, but not at every moment
+        top.press("/hot" + ENTER)  # hot is usually the first anyway, but not at every moment
         top.await_screen(lambda _: [row[2] for row in self.rows(top)] == ["hot"], "hot alone")
         top.press(ENTER)
         top.await_text("def hot():", "total += number", "target.py", "Esc Back")
@@ -261,7 +262,7 @@ class Ends(Top):
 
     def test_target_ends(self):
         top, target = self.watch()
-        top.press("w")  # the last picture alone may be of a moment without a sample
+        top.press("w")  # the last screen alone may be of a moment without a sample
         top.await_text("since the start")
         target.kill()
         target.wait()
@@ -325,7 +326,7 @@ class Suspended(Top):
         top, _ = self.watch(shell=True)
         top.press(CTRL_Z)
         self.assertGivenBack(top)
-        top.resize(18, 70, is_told=False)  # the kernel tells the shell, which is in the foreground
+        top.resize(18, 70, is_told=False)  # the kernel notifies the shell, which is in the foreground
         top.press("\n")
         top.await_screen(lambda terminal: "q Quit" in terminal.lines()[17], "the keys in the last of fewer lines")
         top.press("q")
@@ -334,7 +335,7 @@ class Suspended(Top):
     def test_stopped_without_being_asked(self):
         top, _ = self.watch(shell=True)
         os.kill(children_of(top.process.pid)[0], signal.SIGSTOP)
-        top.await_text("[stopped]")  # somewhere in our picture
+        top.await_text("[stopped]")  # somewhere on our screen
         self.go_on(top)
         top.press("q")
         self.assertLeft(top)

@@ -1,5 +1,5 @@
-"""`record --mode trace --filter … --exclude …` on real processes: what is left out is gone, everything else is there to
-the last call, and the next recording has it all again."""
+"""`record --mode trace --filter … --exclude …` on real processes. What is left out is gone, everything else is complete
+to the last call, and the next recording has all of it again."""
 import pathlib
 import re
 import sys
@@ -17,10 +17,11 @@ class TraceFilter(case.Case):
         self.target = self.start("counted.py")
 
     def trace(self, *options, runs=1):
-        """Counts of calls by bare name, and what was said; the target runs while it is traced, and only then."""
+        """Counts of calls by bare name, the messages, and the text; the target runs its functions only while it is
+        traced."""
         recording = profiler.Recording(self.target.pid, "--mode", "trace", "--duration", "1h", *options)
         self.addCleanup(recording.remove)
-        recording.shows("MainThread")  # which is told of once the window has begun
+        recording.shows("MainThread")  # this name comes once the window has begun
         for _ in range(runs):
             self.target.tell("run")
             self.target.expect("ran")
@@ -78,7 +79,7 @@ class TraceFilter(case.Case):
             return
         recording = profiler.Recording(self.target.pid, *options)
         self.addCleanup(recording.remove)
-        recording.shows("MainThread")  # which is told of once the window has begun
+        recording.shows("MainThread")  # this name comes once the window has begun
         self.target.tell("noise")
         spool = recording.trace.with_name(recording.trace.name + ".pftrace.tmp")
         deadline = time.monotonic() + profiler.DEADLINE
@@ -92,7 +93,7 @@ class TraceFilter(case.Case):
         self.assertRegex(finished.errors, r"--max-overhead switched off excluded \(\S*counted.py:\d+\) after [\d,]+ calls")
         self.assertRegex(finished.errors, r"cost of tracing in the process: at least \d+ ns an event")
         self.assertIn("unmatched ends 0", finished.errors)
-        self.assertTraced(self.trace()[0])  # all of it is told again
+        self.assertTraced(self.trace()[0])  # all of it is recorded again
 
     def test_bad_patterns_are_refused_by_name(self):
         for option, pattern, why in (("--filter", "[a", "'[a' is no pattern for names: a [ has no ]"),

@@ -1,5 +1,5 @@
-"""Greenlets in a trace: each stretch of one is slices of its own, and none ever stands below another's. Needs greenlet, in
-PTRACE_PROF_CACHE/greenlet/<minor> (`./dev setup` puts it there); without it nothing is tested."""
+"""Greenlets in a trace: each stretch of one has slices of its own, never below those of another greenlet. Needs
+greenlet, in PTRACE_PROF_CACHE/greenlet/<minor> (`./dev setup` puts it there); without it nothing is tested."""
 import pathlib
 import sys
 
@@ -8,7 +8,7 @@ from support import case, interpreters, profiler  # noqa: E402
 from support.call_trees import CallTrees  # noqa: E402
 
 IN_ROOT = "/opt/greenlet"
-# What runs in the main greenlet stands between the stretches of the others. ~: a part of something that waits in between.
+# Slices of the main greenlet are between the stretches of the others. ~: a part of a call that waits in between.
 DIVE = "dives(" * 150 + "dives(to_parent~)~" + ")~" * 150
 BEGIN, GOES_ON, END = "outer(inner(to_parent~)~)~", "outer(inner(to_parent~)~ inner(to_parent~)~)~", "outer(inner(to_parent~)~)~"
 RUN = f"""
@@ -57,7 +57,7 @@ class TraceGreenlets(case.Case):
         return CallTrees(run.trace)
 
     def assertTree(self, trees, expected, leave_out=()):
-        """Of each thread what is of interest, in its order."""
+        """Compares the calls of interest of each thread, in their order."""
         names = set("".join(c if c.isalnum() or c == "_" else " " for c in RUN + WAITED + IN_A_THREAD).split())
 
         def text(call):
@@ -77,7 +77,7 @@ class TraceGreenlets(case.Case):
     def check(self, *options):
         target = self.begin()
         self.assertTree(self.traced(target, *options), RUN + WAITED)
-        self.assertTree(self.traced(target, *options), RUN)  # with a stub that is there
+        self.assertTree(self.traced(target, *options), RUN)  # with a stub that is loaded already
         self.assertUnharmed(target.pid)
         self.assertEqual((target.finish(), target.stdout(), target.stderr()), (0, "ended well\n", ""))
 

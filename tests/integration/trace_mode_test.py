@@ -1,4 +1,5 @@
-"""`record --mode trace`: every call of real processes of each version, counted against what the target must have done."""
+"""`record --mode trace`: every call of real processes of each version, counted against what the target must have done.
+"""
 import collections
 import ctypes
 import json
@@ -18,7 +19,7 @@ from support.target_process import TargetProcess  # noqa: E402
 
 ROW = re.compile(r"\s*([\d,]+)\s+[\d.]+\s+[\d.]+\s+[\d.]+\s+[\d.]+(?:\s+[\d.]+\s+[\d.]+)?  (\S+)(?: \(|$)")
 PER_BURST = {"leaf": 7, "recursive": 6, "three_times": 1, "raises": 1}
-# The first module in Python that an interpreter imports, long before its program.
+# The first Python module that an interpreter imports, long before its program.
 STARTS_FOR_EVER = """
 import posix
 posix.write(int(posix.environ[b"PP_PACT_FD"]), b"ready")
@@ -31,7 +32,7 @@ CLOCK_SOURCE = "/sys/devices/system/clocksource/clocksource0/current_clocksource
 
 
 def mount_over(place, file):
-    """For this process and those that it starts."""
+    """Mounts for this process and those that it starts."""
     libc = ctypes.CDLL(None, use_errno=True)
     new_mounts, bind, private = 0x20000, 0x1000, 0x44000  # CLONE_NEWNS, MS_BIND, MS_REC | MS_PRIVATE
     if (libc.unshare(new_mounts) or libc.mount(b"none", b"/", None, private, None)
@@ -55,7 +56,7 @@ class TraceMode(case.Case):
         return {row[2].split(".")[-1]: int(row[1].replace(",", "")) for row in map(ROW.match, text.splitlines()) if row}
 
     def assertExact(self, counts):
-        """Between the two ends of the window, which may cut one burst each on three threads, every call is there."""
+        """Every call in the window is there. Each end of the window may cut one burst on each of three threads."""
         bursts = counts["burst"]
         self.assertGreater(bursts, 4, counts)
         for name, each in PER_BURST.items():
@@ -66,7 +67,7 @@ class TraceMode(case.Case):
         target = self.start("deep.py", depth, "busy")
         run = profiler.Recording(target.pid, "--mode", "trace", "--duration", "30s", "--buffer", "256M")
         self.addCleanup(run.remove)
-        run.shows("rest")  # what is called from the bottom, so that it has begun
+        run.shows("rest")  # called at the bottom of the stack, so the window has begun
         target.tell("end")  # all of them return
         finished = run.wait()
         self.assertIn("lost 0, unmatched ends 0", finished.errors)
@@ -77,7 +78,7 @@ class TraceMode(case.Case):
         target = self.start("alternator.py")
         run = profiler.Recording(target.pid, "--mode", "trace", "--duration", "60s", "--buffer", "256M")
         self.addCleanup(run.remove)
-        run.shows("spin")  # "even" is in "events", which a trace has before anything was told
+        run.shows("spin")  # "even" is in "events", which a trace has before any event
         turns = []
         while len(turns) < 2 or turns[-1] < turns[0] + 200:
             target.tell("clock")
@@ -92,7 +93,7 @@ class TraceMode(case.Case):
         target = self.start("traced.py")
         target.tell("look")
         before = target.expect("traces").text
-        for options in ((), ("--c-calls",), ()):  # the first brings the stub in, the others find it there
+        for options in ((), ("--c-calls",), ()):  # the first run loads the stub, the others find it there
             counts = self.counts(self.trace(target, *options))
             self.assertExact(counts)
             if options:
@@ -105,14 +106,14 @@ class TraceMode(case.Case):
         calls = [one for one in brief["traceEvents"] if one.get("cat") == "python_function"]
         finished = {one["name"].split(": ")[-1]: one["args"].get("finished", True) for one in calls
                     if one["ts"] > min(call["ts"] for call in calls)}
-        self.assertFalse(finished.get("leaf", False))  # of one that was open at the end nobody knows for how long it ran
+        self.assertFalse(finished.get("leaf", False))  # a call that is open at the end has no known duration
         self.assertTrue(any(one["name"].endswith("work") for one in calls), "it ran when the window began")
         self.assertEqual(target.finish(), 0, target.stderr())
         self.assertEqual(target.stdout(), "ended well\n")
         self.assertEqual(target.stderr(), "")
 
     def test_a_machine_whose_counter_is_not_fit(self):
-        """Times are those of a clock then; the kernel's choice of one is replaced for us alone."""
+        """Times are then those of a clock. The kernel's choice of a clock source is replaced for the profiler alone."""
         if os.geteuid() != 0:
             self.skipTest("only root can mount a file over the kernel's")
         target = self.start("traced.py")
@@ -140,7 +141,7 @@ class TraceMode(case.Case):
             trees = CallTrees(trace)
         outcomes = collections.Counter(made.name[-1] == mark.name[-1] for letter in "abc"
                                        for made in trees.named[f"made_{letter}"] for mark in made.below)
-        outcomes["gone"] = sum(root.name.startswith("mark_") for root in trees.roots)  # below what has no name
+        outcomes["gone"] = sum(root.name.startswith("mark_") for root in trees.roots)  # the caller has no name
         print(f"{self.interpreter}: {outcomes}")
         self.assertGreater(sum(outcomes.values()), 100)
         self.assertEqual(outcomes[False], 0)
@@ -148,7 +149,7 @@ class TraceMode(case.Case):
         self.assertEqual(target.finish(), 0, target.stderr())
 
     def test_threads_that_the_main_thread_waits_for_go_on(self):
-        """On 3.11 such a thread stood still for good if something waited for the main thread to look at it."""
+        """On 3.11 such a thread would stop for good if something waited until the main thread looked at it."""
         target = self.start("thread_relay.py")
         with tempfile.TemporaryDirectory() as folder:
             for _ in range(30 if self.interpreter.minor == "3.11" else 3):
@@ -201,7 +202,7 @@ class TraceMode(case.Case):
         with tempfile.TemporaryDirectory() as folder:
             finished = profiler.run("record", "--mode", "trace", "--pid", target.pid, "--duration", "300ms", "-o",
                                     f"{folder}/out.pftrace")
-        if self.interpreter.numbers[:2] >= (3, 14):  # as a script
+        if self.interpreter.numbers[:2] >= (3, 14):  # loaded by a script
             self.assertIn("calls and returns in", finished.errors)
         else:
             self.assertNotEqual(finished.status, 0)
@@ -214,7 +215,7 @@ class TraceMode(case.Case):
         self.assertEqual((target.finish(), target.stdout()), (0, "ended well\n"), target.stderr())
 
     def test_a_collector_that_stood_still_for_too_long(self):
-        """The tracer leaves by itself; what it told until then is there, and why it is not more is said once."""
+        """The tracer leaves by itself. The events until then are there, and the reason is reported once."""
         target = self.start("traced.py")
         run = profiler.Recording(target.pid, "--mode", "trace", "--duration", "1h")
         self.addCleanup(run.remove)

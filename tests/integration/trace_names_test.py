@@ -1,4 +1,5 @@
-"""Names of exact traces: of code that is freed while it is traced. Every call has its own name, or says that it has none."""
+"""Names in exact traces of code that is freed while it is traced. Every call has its own name, or is marked as
+nameless."""
 import contextlib
 import json
 import pathlib
@@ -22,7 +23,7 @@ class TraceNames(case.Case):
         yield run
 
     def traced(self, target, word, *options):
-        """The slices of one window, in the order in which they began, as Chrome's JSON has them; (finished, slices)."""
+        """The slices of one window in Chrome's JSON, in the order in which they began: (finished, slices)."""
         with self.recording(target, *options) as run:
             target.tell(word)
             target.expect("ran")
@@ -57,7 +58,7 @@ class TraceNames(case.Case):
 
     def test_what_is_thrown_through_a_generator_to_one_that_returns(self):
         target = self.start("names.py")
-        _, slices = self.traced(target, "throws")  # which looks for unmatched ends
+        _, slices = self.traced(target, "throws")  # fails on unmatched ends
         names = {one["args"]["Python id"]: re.sub(r"^.*: ", "", one["name"]) for one in slices}
         parents = [names[one["args"]["Python parent id"]] for one in slices if one["name"].endswith(": after")]
         self.assertEqual(parents, ["waits_for"] * 3)

@@ -1,5 +1,5 @@
-"""What an exact trace refuses, as a user sees it: by name, before anything is written into the process, which goes on; and
-`--mode auto` takes samples instead."""
+"""What an exact trace refuses, as a user sees it: with a reason, and before anything is written into the process, which
+goes on. `--mode auto` then takes samples instead."""
 import ctypes
 import os
 import pathlib
@@ -27,7 +27,7 @@ class TraceRefusals(case.Case):
         return profiler.run("record", "--mode", mode, "--pid", target.pid, "-d", "300ms", "-o", self.output, *options)
 
     def written_by_us(self, target):
-        """Of what a capture leaves in a process, if it does."""
+        """Whether any file that a capture leaves in a process is there."""
         with open(f"/proc/{target.pid}/maps") as maps:
             return "memfd:ptrace-prof" in maps.read() or any(
                 "memfd:ptrace-prof" in os.readlink(f"/proc/{target.pid}/fd/{number}")
@@ -52,15 +52,15 @@ class TraceRefusals(case.Case):
         return self.start_waiting("refusing.py", mode)
 
     def test_nothing_stands_in_the_way(self):
-        """Else all of what follows could be refused for another reason."""
+        """Without this check, the refusals below could have another cause."""
         target = self.start_waiting_for_its_end("nothing")
         self.assertEqual(self.record(target, "trace").status, 0)
         self.assertEndsWell(target)
 
     def test_an_interpreter_that_is_about_to_end_hears_nothing_of_us(self):
-        """Its modules are gone before the last call that may wait for it."""
+        """Its modules are gone before the last call that may wait for the tracer."""
         target = self.start("without_modules.py")
-        for _ in range(8):  # some come just then
+        for _ in range(8):  # some arrive at just that moment
             self.record(target, "trace")
         self.assertEndsWell(target)
 
@@ -79,7 +79,7 @@ class TraceRefusals(case.Case):
         self.assertEndsWell(target)
 
     def test_its_files_may_not_be_large(self):
-        """It would die of SIGXFSZ."""
+        """Writing our file there would kill the target with SIGXFSZ."""
         target = self.start_waiting_for_its_end("files")
         self.assertRefused(target, "TRACER_NOT_LOADED")
         self.assertIn("RLIMIT_FSIZE", self.record(target, "trace").errors)
@@ -101,7 +101,7 @@ class TraceRefusals(case.Case):
         try:
             self.assertRefused(target, "ALREADY_TRACED")
         finally:
-            libc.ptrace(PTRACE_INTERRUPT, target.pid, None, None)  # it is let go while it stands
+            libc.ptrace(PTRACE_INTERRUPT, target.pid, None, None)  # PTRACE_DETACH works only on a stopped thread
             os.waitpid(target.pid, WALL)
             libc.ptrace(PTRACE_DETACH, target.pid, None, None)
         self.assertEndsWell(target)

@@ -1,6 +1,6 @@
 """Every shape of calls, traced by the whole product and compared call by call with what a recorder in Python saw
-(tests/targets/frame_recorder.py), alone and while something else hooks into the job; and windows in which the process
-forks, becomes another, or ends. docs/semantics.md has what comes of it.
+(tests/targets/frame_recorder.py), alone and while something else hooks into the job. Also windows in which the process
+forks, becomes another program, or ends. docs/semantics.md has the results.
 """
 import contextlib
 import json
@@ -23,13 +23,13 @@ def rows_of_page():
 
 
 def minors_of(heading):
-    """Of "3.8–3.11", or of "3.12 and later"."""
+    """The minors that "3.8–3.11" or "3.12 and later" stands for."""
     ends = re.findall(r"3\.\d+", heading)
     return interpreters.span(*ends)
 
 
 def promised():
-    """{test: {minor: what the page says}}"""
+    """{test: {minor: what the page promises}}"""
     columns, found = [], {}
     for row in rows_of_page():
         if row[-1] == "checked by" and len(row) == 4:
@@ -44,7 +44,7 @@ def shapes_of_page():
 
 
 def difference(found, expected):
-    """Where two lists part, in words; "" where they do not."""
+    """Where two lists differ, in words; "" if they are equal."""
     if found == expected:
         return ""
     at = next((i for i, pair in enumerate(zip(found, expected)) if pair[0] != pair[1]), min(len(found), len(expected)))
@@ -67,13 +67,13 @@ class TraceSemantics(case.Case):
     def recording(self, target, *options):
         run = profiler.Recording(target.pid, "--mode", "trace", "-d", "1h", *options)
         self.addCleanup(run.remove)
-        run.shows("goes_round")  # which the target calls all the time: what comes from now on is in the window
+        run.shows("goes_round")  # the target calls it all the time: what comes from now on is in the window
         if run.process.poll() is not None:
             self.fail(str(run.wait()))
         yield run
 
     def traced(self, target, word):
-        """The trees of one window in which the target does what the word says."""
+        """The trees of one window in which the target does what the word stands for."""
         with self.recording(target) as run:
             target.tell(word)
             target.expect("ran")
@@ -87,7 +87,7 @@ class TraceSemantics(case.Case):
         return CallTrees(run.trace)
 
     def assertShapes(self, trees, expected, times=1):
-        if times == 1:  # else what ended the process came too late to be named
+        if times == 1:  # with two runs, the process ended too early for some names
             self.assertEqual(trees.markers, [])
         for name, rows in expected.items():
             calls = trees.named[name]
@@ -100,15 +100,15 @@ class TraceSemantics(case.Case):
 
     @property
     def promise(self):
-        """What the page says of this test and version."""
-        return promised()[self._testMethodName][self.interpreter.release]  # it is the same without a GIL
+        """What the page promises for this test and version."""
+        return promised()[self._testMethodName][self.interpreter.release]  # the same without a GIL
 
     def assertEndsWell(self, target):
         self.assertUnharmed(target.pid)
         self.assertEqual((target.finish(), target.stdout(), target.stderr()), (0, "ended well\n", ""))
 
     def check(self, companion):
-        """With something else on all the time."""
+        """While something else hooks into the job."""
         if self.promise == "-":
             self.skipTest("there is no such thing in this version")
         target, expected = self.begin(companion)
@@ -118,7 +118,7 @@ class TraceSemantics(case.Case):
             self.assertRegex(refused.errors, "profile function")
         else:
             self.assertEqual(self.promise, "exact")
-            for _ in range(2):  # the second time with a stub that is there
+            for _ in range(2):  # the second time the stub is loaded already
                 self.assertShapes(self.traced(target, "run"), expected)
         self.assertEndsWell(target)
         print(f"CPython {self.interpreter}, {companion}: {self.promise}, {len(expected)} shapes, "
@@ -149,9 +149,9 @@ class TraceSemantics(case.Case):
         trees = self.traced(target, "run")
         if self.promise == "exact":
             self.assertShapes(trees, expected)
-        else:  # what is there is right; and the job's own function was left alone, or it had not ended well
+        else:  # what is there is right; and the job's own function was left alone, or it would not have ended well
             self.assertEqual(self.promise, "partly")
-            if self.interpreter.minor != "3.11":  # there the tracer leaves at its next event, which comes later than the end
+            if self.interpreter.minor != "3.11":  # there the tracer leaves at its next event, after the end
                 self.assertIn("set or cleared a profile function", self.finished.errors)
             for name, rows in expected.items():
                 for call in trees.named[name]:
@@ -170,7 +170,7 @@ class TraceSemantics(case.Case):
         with self.recording(target) as run:
             target.tell("run")
             target.expect("ran")
-            run.shows(IN_THREADS[-1])  # and so the names of all: they cannot be had any more when the process is gone
+            run.shows(IN_THREADS[-1])  # then all names are there, which an ended process no longer has
             target.tell(word)
             self.assertEqual(target.wait(), status, target.stderr())
             self.assertShapes(self.trees(run), expected, times=2)

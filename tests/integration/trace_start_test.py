@@ -1,4 +1,4 @@
-"""`record --mode trace -- COMMAND`: every call from the program's first one on, by whatever way it is started."""
+"""`record --mode trace -- COMMAND`: every call from the program's first one on, however the program is started."""
 import json
 import os
 import pathlib
@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import case, profiler  # noqa: E402
 from support.target_process import TARGETS  # noqa: E402
 
-AHEAD = "when tracing began"  # said of a program that was not held
+AHEAD = "when tracing began"  # the message about a program that was not held
 
 
 class TraceStart(case.Case):
@@ -23,7 +23,7 @@ class TraceStart(case.Case):
         self.folder.chmod(0o755)
 
     def command(self, script, *options):
-        """What is to be put in front of the profiler, and the command."""
+        """(what to put in front of the profiler, the command)"""
         interpreter = self.interpreter
         if not interpreter.in_root:
             return (), [interpreter.path, *options, str(TARGETS / script)]
@@ -35,19 +35,19 @@ class TraceStart(case.Case):
         return ("unshare", "--mount", "sh", "-c", mounts, "sh"), [chroot, root, interpreter.path, *options, f"/mnt/{script}"]
 
     def record(self, prefix, command, *options):
-        """The errors of a recording whose command was told to end once something was recorded, and its slices."""
+        """The errors of a recording whose command was asked to end after the recording, and its slices."""
         output = self.folder / "trace.json"
         process = subprocess.Popen([*prefix, profiler.BINARY, "record", "-d", "1s", "-o", output, "--format", "chrome",
                                     *options, "--", *command], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.kill)
         errors = ""
-        while "wrote " not in errors and (line := process.stderr.readline()):  # the recording is over, the command is not
+        while "wrote " not in errors and (line := process.stderr.readline()):  # the command still runs
             errors += line
         errors += process.communicate("\n", timeout=profiler.DEADLINE)[1]
         self.assertEqual(process.returncode, 0, errors)
         events = [event for event in json.loads(output.read_text())["traceEvents"] if event["ph"] == "X"]
         begin = min((event["ts"] for event in events if event["name"].endswith("first_calls.py(1): <module>")), default=None)
-        # Code of before may have been where that of the program is now.
+        # Earlier code may have been at the addresses of the program's code.
         return errors, [event for event in events
                         if event["name"].endswith("): first") and begin is not None and event["ts"] >= begin]
 
@@ -74,8 +74,8 @@ class TraceStart(case.Case):
         self.assertIn("sampling, not tracing", errors)
 
     def test_a_program_with_rights_of_its_owner_keeps_them(self):
-        """A tracer without rights would take them from it."""
-        if self.interpreter.numbers[:2] != (3, 11):  # of no version
+        """A tracer without privileges would take them away."""
+        if self.interpreter.numbers[:2] != (3, 11):  # independent of the version
             return
         if os.getuid() != 0 or not shutil.which("setpriv"):
             self.skipTest("needs root and setpriv")

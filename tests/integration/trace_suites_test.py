@@ -1,4 +1,4 @@
-"""Suites of CPython's own tests, which nobody here wrote: each call of theirs is in a trace as often as sys.setprofile counts it."""
+"""Suites of CPython's own tests. Each of their calls is in a trace as often as sys.setprofile counts it."""
 import collections
 import json
 import os
@@ -34,7 +34,7 @@ class TraceSuites(case.Case):
         return {**os.environ, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
 
     def counted(self, suite):
-        """{(file, line, name): times}: of two runs, what both count alike, as some tests do by chance what they do."""
+        """{(file, line, name): times}: counts that are the same in two runs, as some tests do random things."""
         runs = []
         for number in range(2):
             counts = self.folder / f"{number}.json"
@@ -57,7 +57,7 @@ class TraceSuites(case.Case):
                                    if event.get("cat") == "python_function")
 
     def of_cut_names(self, traced, counted):
-        """{code: times}: of code that was freed at once a trace has the end of a long name, which is told by a mark."""
+        """{code: times} of names with a mark: a trace has only the end of a long name if its code was freed at once."""
         found = collections.Counter()
         for name in [name for name in traced if CUT in name]:
             file, line, function = re.fullmatch(r"(.*)\((\d+)\): (.*)", name).groups()

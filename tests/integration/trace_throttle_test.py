@@ -1,4 +1,5 @@
-"""`record --mode trace --on-full throttle`: a process that tells more than we can read waits for us, and for nobody else."""
+"""`record --mode trace --on-full throttle`: a process with more events than the collector can read waits for it alone.
+"""
 import json
 import os
 import pathlib
@@ -30,7 +31,7 @@ class TraceThrottle(case.Case):
             self.assertLess(time.monotonic(), deadline, "no thread ever waited")
 
     def burst(self, target):
-        """A recording in which the process had to wait: what was said, and the trace in Kineto's JSON."""
+        """A recording in which the process had to wait: the messages, and the trace in Kineto's JSON."""
         recording = self.record(target)
         (collector,) = recording.children()
         os.kill(collector, signal.SIGSTOP)
@@ -45,7 +46,8 @@ class TraceThrottle(case.Case):
         return finished.errors, json.loads(text)["traceEvents"]
 
     def test_nothing_is_lost(self):
-        """Where the machine gave nobody else the CPU for a quarter of a second, after which nobody waits any longer."""
+        """A wait ends after a quarter of a second. A busy machine may give no CPU to the collector for that long, so it
+        retries."""
         target = self.start("steps.py")
         for _ in range(TRIES):
             said, events = self.burst(target)
@@ -87,7 +89,7 @@ class TraceThrottle(case.Case):
         self.assertEqual((target.finish(), target.stdout(), target.stderr()), (0, "ended well\n", ""))
 
     def test_a_collector_that_does_not_read(self):
-        """Is not waited for without end: the tracer leaves once its lease is over."""
+        """The process does not wait for ever: the tracer leaves once its lease is over."""
         target = self.start("steps.py")
         recording = self.record(target)
         (collector,) = recording.children()

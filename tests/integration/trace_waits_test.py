@@ -1,4 +1,5 @@
-"""A trace of a process that lets nobody in: a true sentence and an end, in the time that was asked for, and Ctrl-C at once."""
+"""A trace of a process that lets no tracer in: a true message and an end, within the requested time, and at once by
+Ctrl-C."""
 import contextlib
 import os
 import pathlib
@@ -13,12 +14,12 @@ from support.target_process import status_fields  # noqa: E402
 
 FREEZERS = (("/sys/fs/cgroup/freezer", "freezer.state", "FROZEN", "THAWED"),
             ("/sys/fs/cgroup/unified", "cgroup.freeze", "1", "0"), ("/sys/fs/cgroup", "cgroup.freeze", "1", "0"))
-SOON = 30  # seconds: a tenth of what a wait without end would be given
+SOON = 30  # seconds: a tenth of the time that an endless wait would get
 
 
 @contextlib.contextmanager
 def frozen(pid, freezer):
-    """Within it the process is in a group of its own that is frozen. Raises OSError where that cannot be had."""
+    """Inside the block, the process is in a frozen cgroup of its own. Raises OSError if that is impossible."""
     mount, file, freeze, thaw = freezer
     group = pathlib.Path(mount, f"ptrace-prof-{pid}")
     group.mkdir()
@@ -78,7 +79,7 @@ class TraceWaits(case.Case):
         target = self.start("in_state_d.py")
         fifo = f"/proc/{target.pid}/root{target.expect('waits').text.split()[1]}"
         self.addCleanup(lambda: os.path.exists(fifo) and os.close(os.open(fifo, os.O_RDWR)))
-        for times in range(2):  # the second one meets what the first has left
+        for times in range(2):  # the second run meets what the first has left
             traced = self.running(target, "-d", "300ms").wait(SOON)
             self.assertEqual(traced.status, 0, traced)
             self.assertRegex(traced.errors, r"(?m)^[1-9][\d,]* calls and returns in", times)

@@ -14,7 +14,7 @@ from support import case, profiler  # noqa: E402
 from support.target_process import DEADLINE  # noqa: E402
 
 ARMINGS = int(os.environ.get("PTRACE_PROF_ARMINGS", "8"))
-LONG = "10m"  # longer than any test: what ends before it ended by something else
+LONG = "10m"  # longer than any test: a run that ends earlier was ended by something else
 ROUNDED = 0.002  # of times, in microseconds
 PACKAGES = "usr/lib/python3/dist-packages"
 
@@ -28,7 +28,7 @@ class Slices:
         self.steps = sorted((int(one["name"].split("#")[1]), one["ts"], one["ts"] + one["dur"])
                             for one in slices if one["name"].startswith("ProfilerStep#"))
         self.modules = {one["name"] for one in slices if one["name"].startswith("nn.Module: ")}
-        self.calls = collections.defaultdict(list)  # begins, by name
+        self.calls = collections.defaultdict(list)  # begin times by name
         for one in slices:
             if one.get("cat") == "python_function":
                 self.calls[one["name"].rsplit(": ", 1)[-1]].append(one)
@@ -48,13 +48,13 @@ class TraceWindow(case.Case):
         return Slices(output) if output.exists() else None, finished.errors
 
     def assertWhole(self, slices, numbers):
-        """These steps, each with all that a step does."""
+        """Exactly these steps, each with all that a step does."""
         self.assertEqual([number for number, _, _ in slices.steps], numbers)
         for number, begin, end in slices.steps:
             self.assertEqual(len(slices.within("forward", begin, end)), 3, f"step {number}")
 
     def idle_run(self, *options):
-        """(a target of which no thread runs Python, a run that waits for one)"""
+        """(a target in which no thread runs Python, a run that waits for one)"""
         target = self.start_waiting("wakes.py")
         run = profiler.Recording(target.pid, "--mode", "trace", *options)
         self.addCleanup(run.remove)
@@ -106,7 +106,7 @@ class TraceWindow(case.Case):
         self.assertWhole(slices, [4, 5, 8, 9])
         self.assertEqual(len(slices.calls["forward"]), 12)
         self.assertEqual(len(slices.calls["update"]), 4)
-        for name, calls in slices.calls.items():  # on every thread nothing but those steps, to the last moment
+        for name, calls in slices.calls.items():  # on every thread only calls within those steps, to the last moment
             for one in calls:
                 self.assertTrue(any(begin - ROUNDED <= one["ts"] and one["ts"] + one["dur"] <= end + ROUNDED
                                     for begin, end in ((slices.steps[0][1], slices.steps[1][2]),
@@ -145,7 +145,7 @@ class TraceWindow(case.Case):
         self.assertEqual(target.finish(), 0, target.stderr())
 
     def wait_for_calls(self, recording):
-        """Until some are in the trace: the target then runs free."""
+        """Waits until some are in the trace; the target then runs freely."""
         spool = recording.trace.with_name(recording.trace.name + ".pftrace.tmp")
         deadline = time.monotonic() + DEADLINE
         while not spool.exists() or b"forward_beside" not in spool.read_bytes():
@@ -172,12 +172,12 @@ class TraceWindow(case.Case):
         self.assertEqual(target.finish(), 0, target.stderr())
 
     def check_subinterpreters(self, kind):
-        """Nothing of one is told, and that is said."""
+        """The trace has no call of a subinterpreter, and a note says so."""
         target = self.start("busy_subinterpreter.py", kind)
         answer = target.hear().text
         if answer != "supported":
             self.skipTest(answer)
-        for _ in range(2):  # the second time with a stub that is there
+        for _ in range(2):  # the second time the stub is loaded already
             slices, said = self.record(target, "--duration", "300ms")
             self.assertIn("note: 1 subinterpreter of process %d was there meanwhile and not traced" % target.pid, said)
             self.assertIn("unmatched ends 0\n", said)
@@ -194,12 +194,12 @@ class TraceWindow(case.Case):
         self.check_subinterpreters("isolated")
 
     def test_a_generator_that_is_being_made_has_not_begun(self):
-        """Its frame is on the stack while it is made, also when the window begins; nothing ever tells that it ends."""
+        """Its frame is on the stack while it is made, even when the window begins, and no event reports its end."""
         target = self.start("makes_generators.py")
         for _ in range(ARMINGS):
             slices, said = self.record(target, "--duration", "3ms")
             self.assertIn("works", slices.calls, said)
-            if self.interpreter.numbers[:2] >= (3, 12):  # before, one that never ran is told of when it is closed
+            if self.interpreter.numbers[:2] >= (3, 12):  # before, one that never ran is reported when it is closed
                 self.assertEqual([name for name in slices.calls if name.startswith("never")], [])
             self.assertIn("unmatched ends 0\n", said)
         self.assertEqual((target.finish(), target.stdout(), target.stderr()), (0, "ended well\n", ""))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The double of libcupti does what the real one did, in the scenarios of which there is a transcript (tests/transcripts); and what holds
-the two together works: the recorder, the scenarios, the comparer, shown on the double.
+"""The double of libcupti does what the real one did, in the scenarios that have a transcript (tests/transcripts). Also
+the recorder, the scenarios and the comparer work, as shown on the double.
 """
 import copy
 import functools
@@ -21,7 +21,7 @@ from transcripts import altered, comparing, normal_form, recorder, recording, sc
 
 VERSION = "130001"
 LIBRARY_HEADER = recorder.ROOT / "attach/target/gpu/cupti_library.h"
-# (scenario, fault of the double, words of the difference): behaviour of the double that is altered by itself
+# (scenario, fault of the double, words of the difference): changes of the double's behaviour that must be found
 FAULTS = (
     ("run", {"zero_after": 0}, "records of launcher#1.*over.*without times"),
     ("run", {"no_kernels": 1}, "records of launcher#1|which records come.*kernel"),
@@ -31,7 +31,7 @@ FAULTS = (
     ("finalize", {"wrong_graphs": 1}, "recording 2"),
     ("attach", {"devices": 2}, "records of no call.*a context, device 2, context 2"),
 )
-# What is no difference: numbers that a library chooses, and how long it takes.
+# Not differences: numbers that a library chooses, and durations.
 SAME = (("run", {"correlation": 0xffffff00, "gpu_offset": 1}), ("detach", {"delivery_ms": 30}))
 OTHER_VERSIONS = (("22", "detach"), ("24", "finalize"), ("130500", "run"))
 WORDS = "the double once", "the double again"
@@ -43,7 +43,8 @@ def interpreter():
 
 @functools.cache
 def recorded():
-    """{(version, scenario, faults, which): events} of everything that is compared here, several at once."""
+    """{(version, scenario, faults, which): events} of everything that is compared here; several are recorded at once.
+    """
     wanted = [(VERSION, name, {}, which) for name in scenarios.ALL for which in (1, 2)]
     wanted += [(version, name, {}, which) for version, name in OTHER_VERSIONS for which in (1, 2)]
     wanted += [(VERSION, name, faults, 1) for name, faults, *_ in (*FAULTS, *SAME)]
@@ -58,7 +59,7 @@ def key(version, name, which=1, faults=None):
 
 
 class Double(unittest.TestCase):
-    """Against what is stored."""
+    """Compared with the stored transcripts."""
 
     def setUp(self):
         self.stored = transcript.stored()
@@ -130,7 +131,7 @@ class Comparer(unittest.TestCase):
 
 
 class Scenarios(unittest.TestCase):
-    """That they show what they are for."""
+    """The scenarios show what they are for."""
 
     def assertShows(self, name, heading, words):
         steps = normal_form.of_events(recorded()[key(VERSION, name)])[heading]
@@ -179,7 +180,7 @@ class Recorder(unittest.TestCase):
                 self.check(path, folder)
 
     def test_real_libraries_answer_through_it(self):
-        """What can be asked of them without a driver."""
+        """What can be tested of them without a driver."""
         if not oracle.TALKING:
             self.skipTest("no real libcupti that talks without a driver is in the cache (./dev setup test fetches some)")
         for version in {oracle.TALKING[0], oracle.TALKING[-1]}:

@@ -23,7 +23,7 @@ class Unharmed(case.Case):
         self.assertEqual(target.wait(), 0, target.stderr())
         self.assertEqual(target.stdout(), wanted)
         finished = run.wait()
-        self.assertEqual(finished.status, 0, finished)  # that the target ends first is no failure
+        self.assertEqual(finished.status, 0, finished)  # an earlier end of the target is no failure
 
     def test_fast(self):
         self.check("--rate", "10khz", "--max-overhead", "off")
@@ -33,7 +33,7 @@ class Unharmed(case.Case):
 
     def test_who_waits_for_events_goes_on_waiting(self):
         target = self.start("waits_among_hands.py")
-        time.sleep(0.3)  # until it does
+        time.sleep(0.3)  # until it waits
         self.assertGreater(sum(profiler.record(target.pid, 1, "--rate", "1khz", "--max-stopped", "off")[0].values()), 100)
         target.tell("count")
         self.assertEqual(target.expect("count").text, "count 0")

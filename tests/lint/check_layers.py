@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Which folder may include which: the table of ARCHITECTURE.md against the tree.
 
-The table is the one whose header row begins with `| folder | may include |`. A folder may always include itself.
-An entry of the second column is a folder (`attach/base`, or just `base` where that is the only folder of that name),
-`–` for none, or a system header like `<stdint.h>` (then no other one is allowed). Composition roots, the files that
-plug the layers together, stand above all of them: the paragraph that begins with `Composition roots:` names them.
+The table is the one whose header row begins with `| folder | may include |`. A folder may always include itself. An
+entry of the second column is a folder (`attach/base`, or just `base` where that is the only folder of that name), `–`
+for none, or a system header like `<stdint.h>` (then no other one is allowed). Composition roots, the files that connect
+the layers, may include all of them: the paragraph that begins with `Composition roots:` names them.
 """
 import pathlib
 import re

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The words for what went wrong: whatever repeats the table of attach/base/reason.cc says the same.
+"""The words for reasons of failures: whatever repeats the table of attach/base/reason.cc must agree with it.
 
-The table itself is the reference. docs/api.md and the comment of capture_service.proto name every word, the latter with its
-code; every word has its exception in the Python client; and no other C++ file of ours spells one out.
+The table itself is the reference. docs/api.md and the comment of capture_service.proto name every word, the latter with
+its code; every word has its exception in the Python client; and no other C++ file of ours contains one.
 """
 import pathlib
 import re
@@ -12,7 +12,7 @@ import sources
 
 ROW = re.compile(r'\{Reason::k(\w+), "([A-Z_]+)", Code::k(\w+)\}')
 TABLE = "attach/base/reason.cc"
-OF_THE_CLIENT = {"PROGRAM_NOT_FOUND", "EXPORT_FAILED"}  # of Python's own making
+OF_THE_CLIENT = {"PROGRAM_NOT_FOUND", "EXPORT_FAILED"}  # made by the Python client itself
 
 
 def code_name(enumerator):
@@ -55,7 +55,7 @@ def differences(where, there, table):
 
 
 def strays(root, table):
-    """Words in the code, but for those that are names of codes as well."""
+    """Words in the code, except those that are also names of codes."""
     words = set(table) - set(table.values())
     for path in sources.files(root, sources.LAYER_ROOTS, (".h", ".cc")):
         if path != TABLE:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Files and functions stay small: median ≤ 100 lines, 90th percentile ≤ 400, no file over 600, no function over 60; the folder of what
-has rights is below 1,800.
+"""Files and functions stay small: median ≤ 100 lines, 90th percentile ≤ 400, no file over 600, no function over 60. The
+folder with privileges has less than 1,800 lines.
 
 Functions of C and C++ are measured from their name to the brace that closes them, by universal-ctags where it is
 installed (`end` fields); Python's by its own parser. Tables, third-party and generated files are exempt (sources.py).
@@ -16,7 +16,7 @@ import sys
 import sources
 
 MEDIAN, NINETIETH, LONGEST, FUNCTION = 100, 400, 600, 60
-FOLDERS = {"daemon/launcher": 1800}  # what has rights is small enough to be read whole, stops for others included
+FOLDERS = {"daemon/launcher": 1800}  # privileged code is small enough to be read whole, including its stops for others
 
 
 def line_counts(root, paths):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What knows versions of CPython by their numbers is in symbolizer/cpython, and its versions.txt is the only list of them.
+"""Only symbolizer/cpython knows versions of CPython by their numbers, and its versions.txt is the only list of them.
 
-Code elsewhere asks version_table.h what a version can do: it neither looks at the parts of a version nor at a PY_VERSION_HEX.
-No other file lists the versions, or says from which to which they are; pages that tell what was measured on which may.
+Code elsewhere asks version_table.h what a version can do. It uses neither the parts of a version nor a PY_VERSION_HEX.
+No other file lists the versions, or states their range. Pages that report measurements may name the measured versions.
 """
 import pathlib
 import re
@@ -26,9 +26,9 @@ NUMBERS = (
 
 ROOTS = sources.LAYER_ROOTS + sources.OTHER_ROOTS + ("dev.d", "cmake", "packaging", "docs", ".ci", ".github")
 TEXTS = (".h", ".cc", ".c", ".py", ".sh", ".cmake", ".txt", ".md", ".toml", ".proto", ".yml", ".yaml", "")
-TOLD = ("CHANGELOG.md", "docs/benchmarks.md", "docs/truth.md", "docs/fidelity.md")  # what was measured, or when it came
+TOLD = ("CHANGELOG.md", "docs/benchmarks.md", "docs/truth.md", "docs/fidelity.md")  # measurements, or history
 BUILT = re.compile(r"(^|/)(build|node_modules|__pycache__|third_party|golden|corpus|transcripts)/")
-AT_LEAST = 5  # so many in a row are a list of all, and not a choice
+AT_LEAST = 5  # so many in a row are a list of all versions, and not a selection
 IN_A_ROW = re.compile(r"(?<![\d.])3\.\d+t?\b(?:[\"'`]?[\s,;|/\\]+(?:and |or )?[\"'`]?3\.\d+t?\b(?!\.\d)){%d,}" % (AT_LEAST - 1))
 NUMBERS_IN_A_ROW = re.compile(r"\{8, ?9, ?10, ?11, ?12\b")
 RANGE = re.compile(r"(?<![\d.])(3\.\d+) ?(?:to|–|-|\.\.|…) ?(3\.\d+)\b(?!\.\d)|\(3, ?(\d+)\) <= .{1,40} <= \(3, ?(\d+)\)")

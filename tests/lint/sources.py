@@ -5,7 +5,7 @@ import re
 LAYER_ROOTS = ("attach", "symbolizer", "daemon", "client", "rpc")
 OTHER_ROOTS = ("tests", "bench")
 SUFFIXES = (".h", ".cc", ".c", ".py", ".sh")
-# Not counted: other people's files, generated ones, and tables (data in the shape of code: *_table.*, *_tables.*).
+# Not counted: third-party files, generated ones, and tables (data in the form of code: *_table.*, *_tables.*).
 _EXEMPT = re.compile(r"(^|/)(third_party|build|golden|corpus|__pycache__)/|_tables?\.(cc|h)$|\.pb\.")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<][^">]+[">])', re.MULTILINE)
 

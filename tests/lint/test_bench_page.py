@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The page of the benchmarks: a part that is measured anew takes its place, all others stay as they were."""
+"""The page of the benchmarks: a part that is measured anew is replaced, all others stay as they were."""
 import pathlib
 import sys
 import tempfile

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The checks of this folder find what they are for: each is shown a made-up tree that violates it."""
+"""The checks of this folder find the faults that they are for: each runs on a made-up tree with such a fault."""
 import pathlib
 import sys
 import tempfile

@@ -1,9 +1,9 @@
-// Replays records given as text and says what comes of them: for tests/integration/call_replay_test.py.
+// Replays records given as text and prints the resulting calls: for tests/integration/call_replay_test.py.
 //
 //   name ADDRESS TEXT    frame CODE ADDRESS    record TAG VALUE
 //
-// on standard input, frames root first. Prints a line for each begin and end: how many Python calls are open, the
-// name, how, and for a begin the number of its generator.
+// on standard input, frames root first. Prints a line for each begin and end: how many Python calls are open, the name,
+// the kind of begin or end, and for a begin the number of its generator.
 #include <fmt/format.h>
 
 #include <iostream>

@@ -1,5 +1,5 @@
-/* exec_stamp FILE BEFORE COMMAND...: appends to FILE how many ns have passed since BEFORE (CLOCK_MONOTONIC), as who
- * became this program by exec said it, and becomes COMMAND. */
+/* exec_stamp FILE BEFORE COMMAND...: appends to FILE how many ns have passed since BEFORE, and executes COMMAND. BEFORE
+ * is the time (CLOCK_MONOTONIC) at which the caller called exec. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,14 +1,14 @@
-// Brings the GPU shim into a process as often as told, has it record, takes its buffers, and has it leave: the whole
-// way of attach/inject, without a capture around it. For tests and for figures.
+// Brings the GPU shim into a process N times, has it record, takes its buffers, and has it leave. This uses all of
+// attach/inject, without a capture around it. For tests and for figures.
 //
 //   gpu_driver [--count N] [--timeout-ms N] [--kernels N] [--detail coarse|default|full] [--null] [--force]
 //              [--keep] [--no-leave] [--wait] [--no-drain] [--slots N] [--lease-ms N]
 //              [--launch-rate N|all [--graph-rate N|all]] PID
 //
-// For each time one line of JSON once it records ({"recording": …}) and one at the end ({"left": …}); or {"error": …}
-// and exit status 1. --kernels: so many records of kernels are waited for. --wait: records until the end of its
-// standard input. --no-drain: buffers are not taken. --no-leave: ends without asking the shim to leave. --keep: CUPTI
-// is not taken down. --launch-rate: launches a second and thread of which the Python stack is taken.
+// For each time it prints one line of JSON when it records ({"recording": …}) and one at the end ({"left": …}); or
+// {"error": …} and exit status 1. --kernels: waits for that many records of kernels. --wait: records until the end of
+// its standard input. --no-drain: buffers are not taken. --no-leave: ends without asking the shim to leave. --keep:
+// CUPTI is not taken down. --launch-rate: launches per second and thread whose Python stack is taken.
 #include <getopt.h>
 #include <poll.h>
 #include <sys/random.h>
@@ -52,7 +52,7 @@ uint64_t Nonce() {
   return nonce;
 }
 
-// Records by their kinds, as far as the strides tell.
+// Counts records by their kinds, for the kinds with a known stride.
 class Tally {
  public:
   explicit Tally(const GpuArena& arena) : strides_(arena.library().strides) {}

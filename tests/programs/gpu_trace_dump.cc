@@ -1,4 +1,4 @@
-// gpu_trace_dump TRACE: what a trace says of GPUs, each thing as a line of JSON, for tests that know what should be
+// gpu_trace_dump TRACE: what a trace has about GPUs, each item as a line of JSON, for tests that know what should be
 // there.
 #include <fmt/format.h>
 

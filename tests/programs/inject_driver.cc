@@ -1,12 +1,12 @@
-// Brings a stub into a process as often as told, takes its channel, arms it, and has it leave: the whole way of
-// attach/inject, without a capture around it. For tests and for figures.
+// Brings a stub into a process N times, takes its channel, arms it, and has it leave. This uses all of attach/inject,
+// without a capture around it. For tests and for figures.
 //
 //   inject_driver [--count N] [--timeout-ms N] [--events N] [--force] [--wait] [--no-leave]
 //                 [--by STRATEGY] [--without-queue] PID
 //
-// One line for each time: "ok <way> loaded|resident <us until ready> <longest stop in us> <stops> <events>", or "error
-// <code> <reason> <message>" and exit status 1. --wait: goes on only at the end of its standard input. --no-leave: ends
-// without asking the stub to leave. --without-queue: as if its queue of calls were not known.
+// Prints one line for each time: "ok <way> loaded|resident <us until ready> <longest stop in us> <stops> <events>", or
+// "error <code> <reason> <message>" and exit status 1. --wait: goes on only at the end of its standard input.
+// --no-leave: ends without asking the stub to leave. --without-queue: as if its queue of calls were not known.
 #include <getopt.h>
 #include <poll.h>
 #include <sys/random.h>
@@ -41,7 +41,7 @@ struct Wishes {
   bool force = false;
   bool wait = false;
   bool without_queue = false;
-  const char* by = "";  // "pending call", "frame hook", "script"; empty: as it comes
+  const char* by = "";  // "pending call", "frame hook", "script"; empty: the default
   uint64_t events = 0;  // to wait for, once armed
 };
 
@@ -97,7 +97,7 @@ Result<void> Leave(const InjectionTarget& target, RemoteMemory& memory, Channel&
     }
     Pause();
   }
-  return {};  // the call is taken back, if it still waits
+  return {};  // the call is withdrawn, if it still waits
 }
 
 void Report(const InjectionReport& report, uint64_t events) {
@@ -108,7 +108,7 @@ void Report(const InjectionReport& report, uint64_t events) {
   std::fflush(stdout);
 }
 
-// Until the end of our input, keeping the lease meanwhile.
+// Waits for the end of our input, and keeps the lease meanwhile.
 void WaitForEnd(Channel& channel) {
   char byte = 0;
   pollfd input{STDIN_FILENO, POLLIN, 0};

@@ -1,9 +1,9 @@
 """Shares of time in a recording against those that the target measured itself: 10, 20 and 70 %, the 10 % in tiny calls.
 
-Several recordings: their spread tells the standard error, which is large on a busy machine. At full length (5 s each)
-the mean difference must be below 1 % (absolute) beyond two standard errors; the slice (half a second each, much of
-which is start-up) allows seven, so that it does not fail by chance. `--rate max` reads without stops: what it is off by
-is told, not judged.
+Several recordings are made. Their spread gives the standard error, which is large on a busy machine. At full length (5
+s each) the mean difference must be below 1 % (absolute) beyond two standard errors; the slice (half a second each, much
+of which is start-up) allows seven, so that it does not fail by chance. `--rate max` reads without stops; its error is
+shown, but not judged.
 """
 import json
 import math
@@ -47,7 +47,7 @@ def chunk(target, seconds, rate, cpu):
 
 
 def measure(interpreter, seconds, rate, table):
-    """Of one rate; what is read without stops has no bound."""
+    """Measures one rate. Without stops the error has no bound."""
     target_cpu, our_cpu = soak.two_cpus()
     differences, truths, counts, tiny = [[], [], []], [0.0] * 3, [0] * 3, 0
     with TargetProcess("bias.py", interpreter) as target:

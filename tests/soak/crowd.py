@@ -1,4 +1,5 @@
-"""`ptrace-prof ps` among thousands of processes: every Python is found with its rank, and how long that takes."""
+"""`ptrace-prof ps` among thousands of processes: it must find every Python with its rank; how long that takes is shown.
+"""
 import json
 import os
 import pathlib
@@ -17,7 +18,7 @@ RUNS = 5
 
 
 def crowd(count):
-    """Processes that have nothing to do with Python, as cheaply as they can be had."""
+    """The cheapest possible processes that have nothing to do with Python."""
     sleep = shutil.which("sleep")
     return [os.posix_spawn(sleep, ["sleep", "3600"], {}) for _ in range(count)]
 

@@ -1,8 +1,9 @@
-"""Kills ptrace-profd, its launcher, a collector or the client with SIGKILL, in every state of a capture, at random moments.
+"""Kills ptrace-profd, its launcher, a collector or the client with SIGKILL, in every state of a capture, at random
+moments.
 
-Of captures that take samples, of live views and of those who read a trace; then of captures that trace calls. As root both
-again, with a daemon for all users and a client and a target that are another user's. After each:
-no process of ours is left over, no capture is stuck, what was recorded can be read, the target is unharmed, and the next
+First with captures that take samples, with live views and with readers of a trace; then with captures that trace calls.
+As root both again, with a daemon for all users, and with a client and a target of another user. After each kill: no
+process of ours is left over, no capture is stuck, what was recorded can be read, the target is unharmed, and the next
 capture works. In the end the target exits as if never profiled.
 """
 import contextlib
@@ -31,7 +32,7 @@ def target_of(place, interpreter, is_others):
             yield target, ()
         return
     prefix = access_cases.as_user(access_cases.ALICE)
-    folder = shutil.copytree(TARGETS, place.folder / "targets")  # ours may be closed to others, as our interpreters
+    folder = shutil.copytree(TARGETS, place.folder / "targets")  # others may not enter our folder
     with TargetProcess("heartbeat.py", interpreter, name=str(folder / "heartbeat.py"), prefix=prefix) as target:
         yield target, prefix
 

@@ -1,8 +1,9 @@
-"""A crowd of clients on one ptrace-profd: what they get, what it costs them, and what the daemon's memory does.
+"""A crowd of clients on one ptrace-profd: their results, their costs, and the daemon's memory, in one table.
 
-Listing, watching and following while many captures go on; readers that stop and readers that are slow; as root, the crowd once
-more in halves that are two users', each with processes of their own. In one table. Nothing may be lost without being counted, and memory is bounded. Figures of time are told; they are judged at full length, where the
-machine has no other work.
+Listing, watching and following while many captures go on; readers that stop and readers that are slow; as root, the
+crowd once more in two halves that are two users', each with processes of their own. Nothing may be lost without being
+counted, and memory is bounded. Times are always shown, but judged only at full length, where the machine has no other
+work.
 """
 import contextlib
 import json
@@ -19,17 +20,17 @@ from support.target_process import DEADLINE, TARGETS as TARGETS_FOLDER, TargetPr
 
 CROWD = os.environ.get("PP_DAEMON_CROWD", "")
 SYSTEM = interpreters.Interpreter("the system's", "system", "", access_cases.PYTHON)
-TARGETS = 4           # that the captures of the crowd share
+TARGETS = 4  # that the captures of the crowd share
 UNARY_P50_US = 200
-RSS_MIB = 128         # of the daemon, with the whole crowd
-READER_MIB = 16       # that one more stopped or slow reader may cost
-FAIR = 2              # the most that one gets, of what another of its kind gets
-ROOM_MIB = soak.limit_mib() - 64  # AddressSanitizer keeps what was freed
+RSS_MIB = 128  # of the daemon, with the whole crowd
+READER_MIB = 16  # that one more stopped or slow reader may cost
+FAIR = 2  # the most that one client gets, as a multiple of another of its kind
+ROOM_MIB = soak.limit_mib() - 64  # AddressSanitizer holds back freed memory
 
 
 # A process that does nothing but call: its trace grows by megabytes a second.
 CALLING = "def step(n): return n + 1\nprint('ready', flush=True)\nn = 0\nwhile True: n = step(n)"
-# One whose dump is as large as an answer may be, or nearly.
+# A process whose dump is about as large as an answer may be.
 DEEP = """
 import threading
 NAME = "f" * 250
@@ -86,13 +87,13 @@ def unary(daemon, calls, table):
 
 
 def users(parsed, table):
-    """Half of the crowd is alice's and half bob's: what one gets and the other is judged as among clients of one."""
+    """Half of the crowd is alice's and half bob's. Their results are judged as if all were clients of one user."""
     names = {"alice": access_cases.ALICE, "bob": access_cases.BOB}
     with contextlib.closing(Place()) as place, contextlib.ExitStack() as stack:
         folder = shutil.copytree(TARGETS_FOLDER, place.folder / "targets")
         daemon = stack.enter_context(contextlib.closing(Daemon(place, "--multi-user", "--socket", place.socket, "--spool", place.spool)))
         crowds = {}
-        with open(CROWD, "rb") as program:  # they may not pass the folders that it is in
+        with open(CROWD, "rb") as program:  # they may not enter the folders that contain it
             for name, uid in names.items():
                 prefix = access_cases.as_user(uid)
                 targets = [stack.enter_context(TargetProcess("busyloop.py", SYSTEM, name=str(folder / "busyloop.py"), prefix=prefix))
@@ -149,7 +150,7 @@ def big_trace(daemon, pid, seconds):
 
 
 def readers(daemon, kind, what, count, title, table):
-    """One first, which brings what all of them share."""
+    """One reader runs first, because it brings in the memory that all of them share."""
     def linger(clients, seconds=0.0):
         with subprocess.Popen([CROWD, daemon.place.address, kind, what, str(clients)], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, text=True) as process:
@@ -180,7 +181,7 @@ def main():
     table = soak.Table("what", "found", "promised")
     interpreter = next((one for one in soak.chosen(parsed, ("3.12",)) if not one.in_root and one.numbers[:2] >= (3, 12)), None)
     if interpreter is None:
-        sys.exit(77)  # of a version whose traces of calls grow fast
+        sys.exit(77)  # for a version whose traces of calls grow fast
     with contextlib.closing(Place()) as place, contextlib.closing(Daemon(place)) as daemon, contextlib.ExitStack() as stack:
         unary(daemon, parsed.calls, table)
         targets = [stack.enter_context(TargetProcess("busyloop.py", interpreter)) for _ in range(TARGETS)]

@@ -1,7 +1,8 @@
-"""A process that becomes another program again and again, each time by a thread that is not the first, while it is recorded.
+"""A process that becomes another program again and again, each time by a thread that is not the main one, while
+recorded.
 
-An exec waits until whoever traces a thread of that process has taken note of its end, and PTRACE_SEIZE waits for the
-exec (man 2 ptrace). No exec is held up, no recording hangs.
+An exec waits until the tracer of a thread of that process has noted its end, and PTRACE_SEIZE waits for the exec (man 2
+ptrace). No exec may be held up, and no recording may hang.
 """
 import os
 import pathlib
@@ -19,13 +20,13 @@ STAMP = os.environ.get("PP_EXEC_STAMP", "")
 LONGEST_MS = 50 if soak.FULL else 500  # ./dev test runs on busy machines
 MODES = {"default": (), "1 kHz": ("--rate", "1khz"), "together": ("--blocking", "--rate", "1khz"),
          "trace": ("--mode", "trace"), "no stops": ("--nonblocking", "--rate", "1khz")}
-# Of a process that execs, which is none and never without Python for long.
+# Wrong messages about a process that execs: it has not ended, and is never without Python for long.
 ENDED = re.compile(r"process \d+ ended|in which no Python runs")
 SAMPLES = re.compile(r"^([\d,]+) (?:samples?|calls? (?:and|or) returns?)", re.MULTILINE)
 
 
 def record(pid, options, folder, deadline):
-    """One recording: how much is in it, and what it said. Raises subprocess.TimeoutExpired where it hangs."""
+    """One recording: (number of samples or calls in it, output). Raises subprocess.TimeoutExpired if it hangs."""
     run = profiler.Running("record", "--pid", pid, "-d", "1s", "-o", f"{folder}/out.pftrace", *options)
     finished = run.wait(deadline)
     said = finished.output + finished.errors

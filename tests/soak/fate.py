@@ -16,9 +16,9 @@ from support.target_process import TargetProcess  # noqa: E402
 # fate: the exit status that the target must show, profiled or not
 FATES = {"leave": 3, "leave_at_once": 4, "become_another": 0, "become_no_python": 5, "leave_a_child": 6,
          "kill_itself": -signal.SIGKILL, "abort": -signal.SIGABRT, "exec_in_thread": 0, "killed_by_us": -signal.SIGKILL}
-# The first process of a PID namespace cannot kill itself, and a root need not have a shell.
+# The first process of a PID namespace cannot kill itself, and a root may lack a shell.
 NOT_IN_ROOTS = ("kill_itself", "abort", "become_no_python")
-EARLY = (3, 5, 6)  # no such process, not (yet, or any more) Python, ended before anything was recorded
+EARLY = (3, 5, 6)  # no such process, not (yet, or no longer) Python, ended before anything was recorded
 MODES = ((), ("--no-subprocesses",), ("--blocking",), ("--no-stops", "--idle", "all"))
 
 
@@ -45,7 +45,7 @@ def meet(interpreter, fate, seed, mode, moment):
 
 
 def verdict(run, fate, status, finished, errors):
-    if status not in (FATES[fate], 128 - FATES[fate]):  # a root's first process hands a signal on as 128 + number
+    if status not in (FATES[fate], 128 - FATES[fate]):  # a root's first process passes a signal on as 128 + its number
         return f"the target ended with {status}: {errors}"
     if finished.status not in (0, *EARLY):
         return f"the command failed: {finished}"

@@ -1,4 +1,4 @@
-"""Impossible stacks in samples of targets whose possible ones are known, taken as fast as possible.
+"""Impossible stacks in samples of targets whose possible stacks are known, taken as fast as possible.
 
 Fails on the first impossible stack that is not marked. The target and we run on different CPUs where there are two.
 """
@@ -15,7 +15,7 @@ ORACLES = ("oracle_flat.py", "oracle_nested.py", "oracle_shared_leaf.py", "oracl
            "oracle_deep.py", "oracle_code_reuse.py", "oracle_oversized.py", "oracle_async.py", "thread_churn.py",
            "bias.py")
 SECONDS = 1
-PATIENCE = 40  # recordings: on a machine that gives us nothing, fewer samples are an honest end
+PATIENCE = 40  # recordings; if the machine gives us no CPU, fewer samples are acceptable
 
 
 def sample(interpreter, script, wanted, options, table):
@@ -32,7 +32,7 @@ def sample(interpreter, script, wanted, options, table):
                 tally.add(stack, count)
             torn += profiler.rates(finished).get("torn", 0.0) * sum(stacks.values()) / 100
             rounds += 1
-    if tally.impossible and "max" not in options:  # without stops two reads can be wrong in the same way: told, not judged
+    if tally.impossible and "max" not in options:  # without stops two reads can err in the same way: only shown
         table.fail(f"{interpreter}, {script}, {' '.join(options)}: {tally}")
     if tally.total == 0:
         table.fail(f"{interpreter}, {script}: no sample at all")

@@ -1,7 +1,7 @@
-"""Samples processes that rewrite their own interpreter structures: a pretender of CPython 3.13, and real interpreters; and
-traces the calls of processes that scribble on what they share with us.
+"""Samples processes that rewrite their own interpreter structures: an imitation of CPython 3.13, and real interpreters.
+Also traces the calls of processes that scribble on the memory that they share with us.
 
-The command must end by itself with a trace, the collector must stay small, whatever it was told.
+The command must end by itself with a trace, and the collector must stay small, whatever bytes it read.
 """
 import os
 import pathlib
@@ -15,13 +15,13 @@ from support import profiler, soak  # noqa: E402
 from support.target_process import TargetProcess, harm  # noqa: E402
 
 RUNTIME = os.environ.get("PP_HOSTILE_RUNTIME", str(pathlib.Path(profiler.BINARY).parent / "tests/hostile_runtime"))
-# A target that lies may be refused or lost at any time: these are all documented.
+# A target with false data may be refused or lost at any time: these statuses are all documented.
 ALLOWED = (0, 5, 6)
-ALLOWED_OF_TRACING = (*ALLOWED, 10)  # what it shares with us may be past believing
+ALLOWED_OF_TRACING = (*ALLOWED, 10)  # the shared memory may be too corrupt to use
 MOST_LOST = 10_000_000_000  # no second has room for more
 SAMPLING = ("--rate", "5khz", "--max-overhead", "off", "--max-depth", "500")
-TRACING = (("records", "1M"), ("records", "64M"), ("all", "1M"), ("all", "64M"))  # what is scribbled on, --buffer
-SHRUNK = 99  # the exit status of one that could shrink what we share
+TRACING = (("records", "1M"), ("records", "64M"), ("all", "1M"), ("all", "64M"))  # (what is scribbled on, --buffer)
+SHRUNK = 99  # the exit status of a target that could shrink the shared memory
 OPTIONS = (("--idle", "all"), ("--idle", "all", "--no-stops"), ("--blocking", "--idle", "all"))
 
 
@@ -34,7 +34,7 @@ def peak_rss(pid):
 
 
 def watch(run, bystander):
-    """The collector's peak of memory, watched until the run ends; and nobody else may ever be traced."""
+    """The peak memory of the collector, watched until the run ends. Meanwhile the bystander must never be traced."""
     peak = 0
     while run.process.poll() is None:
         peak = max([peak, *(peak_rss(pid) for pid in run.children())])
@@ -48,7 +48,7 @@ def most_lost(output):
 
 
 def record(target, seconds, options, bystander, allowed=ALLOWED):
-    """What went wrong or None, the peak of memory, the size of the trace, the status."""
+    """(what went wrong or None, the peak of memory, the size of the trace, the status)"""
     run = profiler.Recording(target.pid, "--duration", f"{seconds}s", *options)
     try:
         peak = watch(run, bystander)
@@ -81,7 +81,7 @@ def one(name, start, seconds, options, bystander, table):
             if wrong:
                 table.fail(f"{name}, {' '.join(options)}: {wrong}")
             if status != 0:
-                deadline -= 0.5  # refused at once: not for ever
+                deadline -= 0.5  # it was refused at once: so that this ends
         if (found := harm(target.pid)) and target.alive():
             table.fail(f"{name}: {found}")
         if peak > soak.limit_mib() * 1024:
@@ -90,7 +90,7 @@ def one(name, start, seconds, options, bystander, table):
 
 
 def trace(interpreter, seconds, parsed, bystander, table):
-    """Each time of another process: what it did to itself is not undone."""
+    """Each trace is of a new process, because what a process did to itself is not undone."""
     for what, buffer in TRACING:
         deadline = time.monotonic() + seconds / len(TRACING)
         rounds = peak = size = died = 0

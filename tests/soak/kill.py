@@ -1,9 +1,9 @@
 """Kills the command or the collector with SIGKILL at random moments of a recording; the target must not notice. Samples
 are taken undisturbed, or while signals, SIGSTOP and SIGCONT, or a debugger come and go.
 
-After each: alive, untraced, not stopped, still beating, nothing of ours left running. Once per target, in the end: exit
-status and output as if never profiled; and where calls were traced, the tracer has left and the next one may come.
-Traces go by every way into a target (WAYS; --ways chooses some), each tried on the versions that have it.
+After each kill the target is alive, untraced, not stopped and still beating, and nothing of ours runs. Once per target,
+in the end: exit status and output are as if never profiled; and if calls were traced, the tracer has left and the next
+one may come. Traces use every way into a target (WAYS; --ways chooses some), each tried on the versions that have it.
 """
 import contextlib
 import os
@@ -31,16 +31,16 @@ THROTTLED = (("--mode", "trace", "--buffer", "1M", "--on-full", "throttle"),)  #
 
 @dataclass(frozen=True)
 class Way:
-    """A way into a target, what it is tried on, and who tries it."""
+    """A way into a target, the targets that it is tried on, and the program that tries it."""
     name: str
     minors: tuple
     script: str = "heartbeat.py"  # its main thread waits, three others work
     arguments: tuple = ()
     ended: str = "ended well with 3 threads\n"
     resident: bool = False  # the tracer is there before the first kill
-    by: str = ""  # inject_driver by this strategy; else the command
+    by: str = ""  # inject_driver with this strategy; else the command
     modes: tuple = TRACING
-    whole_only: bool = False  # it fails now and then, which is to be found: at full length, or where it is asked for
+    whole_only: bool = False  # it fails at times, which only a full run, or a request for it, is to find
 
 
 WAYS = (
@@ -59,12 +59,12 @@ WAYS = (
 
 
 class Hits:
-    """How many of the kills hit somebody at work."""
+    """How many of the kills hit a process at work."""
     count = 0
 
 
 def gone(pid):
-    """Nobody of that pid, or a zombie that its new parent has not fetched yet."""
+    """Whether no process has that PID, or only a zombie that its new parent has not reaped yet."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rpartition(")")[2].split()[0] in "ZX"
@@ -102,7 +102,7 @@ def kill_run(target, victim, mode, moment):
         Hits.count += run.process.poll() is None
         keepers = [keeper for pid in collectors for keeper in children_of(pid)]  # of its scripts
         for pid in collectors if victim == "collector" else [run.pid]:
-            with contextlib.suppress(ProcessLookupError):  # ended by itself: refused, and the words say why
+            with contextlib.suppress(ProcessLookupError):  # ended by itself: refused, with a message that says why
                 os.kill(pid, signal.SIGKILL)
         finished = run.wait()
         wrong = []
@@ -118,7 +118,7 @@ def kill_run(target, victim, mode, moment):
 
 
 def trace_again(target):
-    """What is wrong with a trace after the others: it must work, once the last one's lease is over."""
+    """What is wrong with a trace after the others: it must work, once the lease of the last one has expired."""
     wrong = []
     if not within_deadline(lambda: not rings.are_mapped(target.pid)):
         wrong.append("the tracer did not leave")
@@ -138,7 +138,7 @@ def drive(target, by, *options):
 
 
 def kill_driver(target, by, moment):
-    """kill_once, of a program that does nothing but go in and out."""
+    """Like kill_once, with a program that only brings the tracer in and out."""
     run = drive(target, by, "--count", "3")
     keepers = []
     try:
@@ -165,7 +165,7 @@ def drive_again(target, by):
 
 
 def random_moment(random):
-    """Most of what can go wrong does so at the beginning; some of it later."""
+    """Most errors happen at the beginning, some of them later."""
     return random.expovariate(1 / 0.03) if random.random() < 0.7 else random.uniform(0, 0.4)
 
 
@@ -214,7 +214,7 @@ def of_way(way, chosen):
 
 
 def in_parts(count, part, do):
-    """A new target every so often. The number done, and how many hit somebody at work."""
+    """Uses a new target every now and then. Returns the number of kills, and how many hit a process at work."""
     done, Hits.count = 0, 0
     while done < count:
         do(min(part, count - done))

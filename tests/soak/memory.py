@@ -1,4 +1,4 @@
-"""The collector's memory while it samples for long: bounded, and the same at the end as after the beginning."""
+"""The collector's memory while it samples for long: it is bounded, and the same at the end as after the beginning."""
 import os
 import pathlib
 import sys

@@ -1,10 +1,11 @@
-"""Races between a request and what a process becomes: one that its user may read becomes one that the user may not, at a random
-moment around the attach. What it does from then on must never be in what that user recorded.
+"""Races between a request and a change of a process that makes it unreadable for its user, at a random moment around
+the attach. What the process does after the change must never be in what that user recorded.
 
-Each target calls open_to_all, and secret once the kernel would refuse its user: it is not dumpable any more, takes another user's
-number, becomes a set-user-ID or set-group-ID program, gains a capability by a file's, is a program that may not be read, or ends
-and its number is root's process. The user asks by the command alone and through a daemon for all users; samples and traces. In
-the end every kind must have been caught before it changed, too: else nothing was tried.
+Each target calls open_to_all, and calls secret once the kernel would refuse its user: it is not dumpable any more,
+takes another user's number, becomes a set-user-ID or set-group-ID program, gains a capability by a file's, is a program
+that may not be read, or ends and its PID is reused by a process of root's. The user asks by the command alone and
+through a daemon for all users, for samples and for traces. In the end every kind must also have been recorded before it
+changed, or else nothing was tested.
 """
 import collections
 import contextlib
@@ -43,8 +44,8 @@ def secret(until):
 def step_in_secret(n):
     return n & 1
 """ % ALICE
-SECOND = "ptrace-prof-second.py"  # scripts are files: names in them are not in the arguments, which everybody may read
-# What is done between the two.
+SECOND = "ptrace-prof-second.py"  # scripts are files, as anyone may read names in the arguments
+# The change between the two calls.
 CHANGES = {
     "not dumpable": "ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)",
     "another user's": None,  # see start()
@@ -59,7 +60,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def program(folder, kind):
-    """What a target of that kind executes."""
+    """The program that a target of that kind executes."""
     path = pathlib.Path(folder, kind.replace(" ", "-"))
     if not path.exists():
         shutil.copyfile(os.path.realpath(access_cases.PYTHON), path)
@@ -85,12 +86,12 @@ def second(folder):
 
 
 def start(folder, kind, opens):
-    """A process that is alice's for so many seconds."""
+    """A process that belongs to alice for `opens` seconds."""
     change = CHANGES[kind]
     before, prefix = "", AS_ALICE
     if change is None:
-        # Her real and effective number, with root's saved: it goes back to root, and to bob. A process whose numbers change is
-        # not dumpable; this one says that it is, until they change again.
+        # Her real and effective user ID, with root's saved: it can go back to root, and become bob. A process whose IDs
+        # change is not dumpable; this one sets itself dumpable, until they change again.
         prefix = ()
         before = (f"os.setgroups([])\nos.setresgid({ALICE}, {ALICE}, {ALICE})\nos.setresuid({ALICE}, {ALICE}, 0)\n"
                   "ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)\n")
@@ -104,7 +105,7 @@ def start(folder, kind, opens):
 
 
 def take_number(pid, script):
-    """Root's process with that number, that does what is secret."""
+    """A process of root's with that PID, which calls secret."""
     chosen = ctypes.c_int(pid)
     arguments = struct.pack("<11Q", 0, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, ctypes.addressof(chosen), 1, 0)
     child = _libc.syscall(_CLONE3, arguments, len(arguments))
@@ -123,7 +124,7 @@ class Races:
         self.folder = place.folder / "hers"
         self.folder.mkdir()
         os.chown(self.folder, ALICE, ALICE)
-        self.binary = place.folder / "ptrace-prof"  # she may not pass the folders that it is in
+        self.binary = place.folder / "ptrace-prof"  # she may not enter the folders that contain it
         shutil.copyfile(profiler.BINARY, self.binary)
         os.chmod(self.binary, 0o755)
         self.tries, self.open, self.told = collections.Counter(), collections.Counter(), collections.Counter()
@@ -162,7 +163,7 @@ class Races:
 def main():
     parsed = soak.arguments(__doc__, count=(1000, 4))
     if os.geteuid() != 0:
-        sys.exit(77)  # takes root, to be others
+        sys.exit(77)  # takes root, to become other users
     table = soak.Table("it becomes", "asked", "tries", "with what came before", "false allows")
     with contextlib.closing(Place()) as place, contextlib.closing(Races(place, parsed, table)) as races:
         for number in range(parsed.count):
@@ -171,7 +172,7 @@ def main():
                     races.once(kind, caller)
         for (kind, caller), tries in sorted(races.tries.items()):
             table.add(kind, caller, tries, races.open[kind, caller], sum(line.startswith(f"{kind}, {caller},") for line in table.failures))
-            if soak.FULL and kind != "another user's" and not races.open[kind, caller]:  # who has other numbers saved is never hers
+            if soak.FULL and kind != "another user's" and not races.open[kind, caller]:  # other IDs are saved
                 table.fail(f"{kind}, {caller}: never recorded before it changed")
         for what, count in races.told.most_common():
             table.add(f"said: {what}", "", count, "", "")

@@ -1,7 +1,7 @@
 """Attaches, traces every call and detaches, again and again, on targets of every kind: 10,000 times at full length.
 
-No target dies or stalls; each ends with the output of one that nobody traced; memory, files, tool ids and profile
-functions are as before.
+No target dies or stalls; each ends with the output of a target that was never traced; memory, files, tool ids and
+profile functions are as before.
 """
 import collections
 import contextlib
@@ -19,7 +19,7 @@ MINORS = interpreters.TELLING
 
 
 def kinds(parsed):
-    """(interpreter, mode) of all targets that there can be."""
+    """(interpreter, mode) of all possible targets."""
     modes = parsed.modes.split(",") if parsed.modes else (*MODES, TRAINING)
     found = [(interpreter, mode) for interpreter in soak.chosen(parsed, MINORS) if interpreter.release in MINORS
              for mode in MODES if mode in modes]
@@ -34,7 +34,7 @@ def run(interpreter, mode, count, deadline, parsed, table, totals):
             while cycles.done < count and time.monotonic() < deadline:
                 cycles.once(parsed.random)
             grown = cycles.end()
-        except (AssertionError, OSError, subprocess.TimeoutExpired) as failure:  # it died, or stands still
+        except (AssertionError, OSError, subprocess.TimeoutExpired) as failure:  # it died, or hangs
             cycles.wrong.append(f"after {cycles.done} traces: {failure}; {cycles.target.stderr()[-500:]}")
         for what in cycles.wrong:
             table.fail(f"{interpreter}, {mode}: {what}")

@@ -1,12 +1,12 @@
-"""A week of one machine in an hour: a daemon for all users, targets that are born and die, captures of every mode by three
+"""A week of one machine in an hour: a daemon for all users, targets that start and end, captures of every mode by three
 users, and kill -9 of each of our processes at random.
 
 Twenty targets of three users live for some seconds each, and end by themselves or are killed. Meanwhile each user takes
-samples, traces calls, waits for processes, watches live, reads, cancels, deletes and gives up; collectors and clients are
-killed all the time, the launcher and the daemon in the first half, so that the second shows what one daemon grows by. In the
-end: no target was harmed, each that was to end well did, nothing of ours is left in those that live, and the daemon's
-memory, descriptors, threads and spool are what they were. A target that was captured all along works as fast as one that
-never was.
+samples, traces calls, waits for processes, watches live, reads, cancels, deletes and gives up. Collectors and clients
+are killed all the time, the launcher and the daemon only in the first half, so that the second shows by how much one
+daemon grows. In the end: no target was harmed, each that was to end well did, nothing of ours is left in those that
+live, and the daemon's memory, descriptors, threads and spool are what they were. A target that was captured all along
+works as fast as one that never was.
 """
 import collections
 import contextlib
@@ -27,11 +27,11 @@ from support.trace_cycles import ours_in  # noqa: E402
 
 USERS = {"root": (), "alice": access_cases.as_user(access_cases.ALICE), "bob": access_cases.as_user(access_cases.BOB)}
 TARGETS = 20
-CLIENTS = 10          # at once
-KEEP_MIB = 64         # of traces of ended captures, so that the oldest go all the time
-GROWTH_MIB = 16       # of the daemon and its launcher, in the second half
-ROOM = 2              # descriptors and threads that may be more
-SPEED = 0.02          # that the kept target may be off, beside one that was never captured
+CLIENTS = 10  # at once
+KEEP_MIB = 64  # of traces of ended captures, so that the oldest are deleted all the time
+GROWTH_MIB = 16  # of the daemon and its launcher, in the second half
+ROOM = 2  # descriptors and threads that may be more
+SPEED = 0.02  # how much slower the kept target may be than one that was never captured
 
 TARGET = """
 import os, sys, threading, time
@@ -85,7 +85,7 @@ class Target:
         self.pid = self.process.pid
 
     def end(self):
-        """What is wrong with how it ended, or nothing; None: it lives."""
+        """What is wrong with its end, or ""; None: it lives."""
         if self.killed_at is not None and time.monotonic() > self.killed_at:
             self.process.kill()
             self.process.communicate()
@@ -98,7 +98,7 @@ class Target:
 
 
 class Paced:
-    """One that works when it is told to, and says how much CPU time that took."""
+    """A process that does work on request, and reports the CPU time that it took."""
 
     def __init__(self):
         self.process = subprocess.Popen([access_cases.PYTHON, "-I", "-S", "-c", PACED], stdin=subprocess.PIPE,
@@ -119,7 +119,7 @@ class Paced:
 
 
 def slowness(kept, never):
-    """CPU time of the same work in the one and in the other, in turns: the machine's own speed changes."""
+    """The ratio of CPU times of the same work in both, measured in turns, because the machine's own speed changes."""
     ratios = []
     for _ in range(21):
         took = []
@@ -203,7 +203,7 @@ class Week:
         elif last.startswith("error "):
             self.said[f"{words[0]}: {last.split()[1]}"] += 1
             was_killed = "the collector was ended by signal 9" in last
-            # Not UNIMPLEMENTED: of a process that execs just then it may be said that its version is not known.
+            # UNIMPLEMENTED is allowed: the version of a process that is just in an exec may be unknown.
             if last.split()[1] in ("INTERNAL", "UNKNOWN", "DATA_LOSS") and not was_killed:
                 self.table.fail(f"{words}: {last}")
         else:
@@ -246,7 +246,7 @@ class Week:
             time.sleep(0.02)
 
     def settle(self):
-        """Nobody asks any more, no capture goes on: what the daemon is then."""
+        """Ends all clients and captures; returns the daemon's figures after that."""
         for client, *_ in self.clients:
             client.close()
         self.clients.clear()
@@ -258,7 +258,7 @@ class Week:
             self.table.fail(f"collectors that stay: {self.daemon.collectors()}")
         for one in self.targets:
             if one.end() is None:
-                wrong = [] if one.kind == "execs" else harm(one.pid)  # between two programs it is nobody's
+                wrong = [] if one.kind == "execs" else harm(one.pid)  # between two programs its state is undefined
                 wrong += self.left_in(one.pid)
                 if wrong and one.process.poll() is None:
                     self.table.fail(f"{one.kind} of {one.user}: {wrong}")
@@ -266,8 +266,8 @@ class Week:
         return self.figures()
 
     def left_in(self, pid):
-        """What of ours is in a target that nobody traces. A file of the tracer's stays where a collector was killed just as
-        it brought it in; the next one that comes takes it away."""
+        """The files of ours in a target that is not traced. A file of the tracer's stays if a collector was killed just
+        as it brought it in; the next tracer removes it."""
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             if any("stub" in name for name in ours_in(pid)):
                 self.counts["files that a killed collector left"] += 1
@@ -302,7 +302,7 @@ def compare(before, after, table):
     for what, was in before.items():
         most = f"{was + bounds[what]:.0f}" if what in bounds else f"{KEEP_MIB * 1.1:.0f}" if what == "spool, MiB" else ""
         table.add(f"daemon: {what}", f"{was:.1f}", f"{after[what]:.1f}", most)
-        if most and after[what] > float(most) and (soak.FULL or what != "memory, MiB"):  # it comes to its size in minutes
+        if most and after[what] > float(most) and (soak.FULL or what != "memory, MiB"):  # it grows for minutes
             table.fail(f"{what}: {was} in the middle, {after[what]} in the end")
 
 
@@ -314,7 +314,7 @@ def main():
     with contextlib.closing(Place()) as place, contextlib.closing(Week(place, parsed, table)) as week:
         fast = slowness(week.kept, week.never)
         week.live(parsed.seconds * 0.5, may_kill_daemon=True)
-        week.live(parsed.seconds * 0.1, may_kill_daemon=False)  # the daemon that stays comes to its size
+        week.live(parsed.seconds * 0.1, may_kill_daemon=False)  # so that the remaining daemon reaches its size
         before = week.settle()
         week.live(parsed.seconds * 0.4, may_kill_daemon=False)
         after = week.settle()
@@ -323,7 +323,7 @@ def main():
         table.add("the kept target beside one that was never captured", f"{fast:.3f} (before)", f"{slow:.3f}", f"{1 + SPEED:.2f}")
         if soak.FULL and slow > max(fast, 1) + SPEED:
             table.fail(f"the kept target takes {slow:.3f} of the time of another")
-        week.kept.begin(200_000)  # else nobody comes to what waits to be taken away
+        week.kept.begin(200_000)  # otherwise no thread would run what waits to be removed
         left = week.left_in(week.kept.pid) + harm(week.kept.pid)
         week.kept.end()
         for wrong in left:

@@ -1,4 +1,5 @@
-"""Callers and targets of every kind that decides whether the kernel lets the one read the other, and the kernel's answer.
+"""Callers and targets of every kind that decides whether the kernel lets a caller read a target, and the kernel's
+answer.
 
 Users are bare numbers that need no entry anywhere. Needs root.
 """
@@ -23,7 +24,7 @@ def as_user(uid, gid=None, groups=()):
 
 
 def other_root(folder):
-    """A command in front of another: all of our files, in another root directory."""
+    """The command line that runs another command in another root directory, in which all of our files are mounted."""
     script = 'mount --make-rprivate / && mount --rbind / "$0" && exec chroot "$0" "$@"'
     return ("unshare", "--mount", "sh", "-c", script, str(folder))
 
@@ -34,7 +35,7 @@ IN_PID_NAMESPACE = ("unshare", "--pid", "--fork", "--kill-child=SIGKILL")
 
 
 def callers(folder):
-    """{who: command in front of theirs}"""
+    """{name of the caller: command to put in front of its own}"""
     return {
         "root": (),
         "root without CAP_SYS_PTRACE": ("setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"),
@@ -56,7 +57,7 @@ _CHANGED_USER = f"import os; os.setgroups([]); os.setresgid({ALICE}, {ALICE}, {A
 
 
 def targets(folder):
-    """{what: (command in front, interpreter, what it does with itself)}"""
+    """{name of the target: (command in front, interpreter, Python code that the target runs on itself)}"""
     return {
         "root's": ((), PYTHON, _PLAIN),
         "root's, not dumpable": ((), PYTHON, _NOT_DUMPABLE),
@@ -92,7 +93,7 @@ def _special(folder, name, owner, mode):
 
 
 class AccessTarget:
-    """Python that waits. `pid`: of it, in our namespace."""
+    """A Python process that waits. `pid`: its number in our PID namespace."""
 
     def __init__(self, prefix, interpreter, action):
         script = f"{action}\nprint('ready', flush=True)\nimport time\nwhile True: time.sleep(1000)"
@@ -103,7 +104,7 @@ class AccessTarget:
             self.pid = below[0]
 
     def close(self):
-        with contextlib.suppress(ProcessLookupError):  # it may be below the process that we started, whose end it outlives
+        with contextlib.suppress(ProcessLookupError):  # it may outlive the process that we started
             os.kill(self.pid, signal.SIGKILL)
         self.process.kill()
         self.process.wait()
@@ -124,7 +125,8 @@ for pid in sys.argv[1:]:
 
 
 def kernel_allows(prefix, pids):
-    """[whether the kernel lets such a caller read it]: asked by one, with an address that is nobody's."""
+    """[whether the kernel lets such a caller read the process]. Such a caller tries it, at an address that is not
+    mapped."""
     done = subprocess.run([*prefix, PYTHON, "-I", "-S", "-c", _ORACLE, *map(str, pids)], check=True, text=True,
                           stdout=subprocess.PIPE, stderr=sys.stderr)
     return [line == "True" for line in done.stdout.split()]

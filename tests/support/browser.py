@@ -125,7 +125,7 @@ class Page:
 
 
 class Browser:
-    """A Chromium of our own, with a fresh profile; gone, with all its processes, when the block ends."""
+    """A Chromium with a fresh profile. The end of the block ends all its processes and removes the profile."""
 
     def __init__(self):
         self._next_id = 0
@@ -193,7 +193,7 @@ class Browser:
         return answer["result"]
 
     def pump(self, seconds):
-        """Takes in what the browser says, for at most that long if it is silent."""
+        """Waits at most `seconds` for messages of the browser, and handles those that came."""
         if not select.select([self._from], [], [], seconds)[0]:
             return
         data = os.read(self._from, 1 << 20)

@@ -1,4 +1,4 @@
-"""Another process, from system call to system call: what somebody can do between two of them who can stop it. Needs Linux 5.3."""
+"""Stops another process at each of its system calls, so that a test can act between two of them. Needs Linux 5.3."""
 import ctypes
 import os
 import signal
@@ -23,7 +23,7 @@ def _ptrace(request, pid, address=0, data=0):
 class CallStops:
     """with CallStops(pid) as calls: for number in calls: …  # it is about to make that call, and waits for us to go on
 
-    What asks it to do something is to be sent before the loop; the loop is to be left by `break`."""
+    Send the request that makes the process work before the loop, and leave the loop by `break`."""
 
     def __init__(self, pid):
         self.pid = pid

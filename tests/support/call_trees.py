@@ -1,4 +1,4 @@
-"""The calls of an exact trace as trees, out of its Chrome JSON: what is below a call, in the order in which it began."""
+"""The calls of an exact trace as trees, read from its Chrome JSON. Children are in the order in which they began."""
 import collections
 import json
 from dataclasses import dataclass, field
@@ -8,14 +8,14 @@ from . import profiler
 
 @dataclass
 class Call:
-    name: str        # plain: the same on every version
+    name: str  # plain, so the same on every version
     tid: int
-    suspends: bool   # a stretch of something that goes on elsewhere
+    suspends: bool  # a stretch of a call that goes on in another slice
     finished: bool
     below: list = field(default_factory=list)
 
     def rows(self, depth=0):
-        """[depth, name, suspends] of this and all below, in order."""
+        """[depth, name, suspends] of this call and all below it, in order."""
         found, waiting = [], [(depth, self)]
         while waiting:
             at, call = waiting.pop()

@@ -1,7 +1,8 @@
-"""The base of the tests that need an interpreter: which one comes from the command line.
+"""The base of the tests that need an interpreter, which the command line chooses.
 
-A test file ends in `case.main()` and is run as `python3 x_test.py [--python 3.11 | --any] [Class…]`. Without either,
-every minor of the matrix is taken in turn; --any: once, the test chooses. Exit status 77: nothing could be tested here.
+A test file ends in `case.main()` and is run as `python3 x_test.py [--python 3.11 | --any] [Class…]`. Without either
+option every minor of the matrix is tested in turn. With --any the tests run once and choose the interpreter. Exit
+status 77: nothing could be tested here.
 """
 import os
 import sys
@@ -12,7 +13,7 @@ from .target_process import TargetProcess, harm
 
 
 class Case(unittest.TestCase):
-    """`self.interpreter`: the cheapest of the minor under test; `self.interpreters`: all of them."""
+    """`self.interpreter`: the cheapest interpreter of the minor under test; `self.interpreters`: all of them."""
     minor = None
     maxDiff = None
 
@@ -28,7 +29,7 @@ class Case(unittest.TestCase):
         return target
 
     def start_waiting(self, script, *arguments, **options):
-        """A target that ends up listening to us, and does."""
+        """A target that has switched to listening to us."""
         target = self.start(script, *arguments, **options)
         target.settle()
         return target

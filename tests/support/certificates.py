@@ -1,4 +1,5 @@
-"""An authority of a test's own, and certificates by it: openssl makes them, nothing of them outlives the test."""
+"""A certificate authority for one test, and certificates signed by it. openssl makes them, and all are deleted
+afterwards."""
 import os
 import subprocess
 
@@ -10,7 +11,7 @@ def _openssl(*words):
 
 
 class Authority:
-    """`file`: its own certificate. `above`: the authority that it has it from, else itself."""
+    """`file`: its own certificate. `above`: the authority that signed it, else itself."""
 
     def __init__(self, folder, name="authority", above=None):
         self.folder, self.name, self.above = folder, name, above
@@ -24,7 +25,7 @@ class Authority:
             os.rename(own.key, self._key)
 
     def sign(self, name, alternatives="", days=2, usage="clientAuth", extensions=""):
-        """A certificate of that common name, with those up to a root."""
+        """A certificate with that common name, followed by its chain up to a root."""
         key, request, wishes, file = (self.folder / f"{self.name}-{name}.{kind}" for kind in ("key", "csr", "ext", "crt"))
         names = f"subjectAltName={alternatives}\n" if alternatives else ""
         wishes.write_text(extensions or f"extendedKeyUsage={usage}\n{names}")
@@ -37,7 +38,7 @@ class Authority:
         return Certificate(file, key)
 
     def revoke(self, *certificates, days=2):
-        """The file of the authority's list of revoked certificates, with these on it, too."""
+        """The file with the authority's list of revoked certificates, to which these are added."""
         stem = self.folder / self.name
         config, index, file = (stem.with_name(f"{stem.name}.{kind}") for kind in ("cnf", "index", "crl"))
         if not config.exists():
@@ -56,7 +57,7 @@ class Certificate:
 
 
 def environment(authority, certificate=None, user=None):
-    """What a client is told by its environment."""
+    """The environment variables that a client gets."""
     said = {"PTRACE_PROF_TLS_CA": str(authority.file)}
     if certificate is not None:
         said |= {"PTRACE_PROF_TLS_CERT": str(certificate.file), "PTRACE_PROF_TLS_KEY": str(certificate.key)}

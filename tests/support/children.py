@@ -3,7 +3,7 @@ import glob
 
 
 def children_of(pid):
-    """Process IDs; empty when there are none, or the process is gone."""
+    """Process IDs; empty when the process has no children or is gone."""
     found = []
     for path in glob.glob(f"/proc/{pid}/task/*/children"):
         try:

@@ -1,4 +1,4 @@
-"""A process that sleeps, of a user and group and with a number that are chosen: for tests of what happens when a number is used again.
+"""A sleeping process with a chosen user, group and PID, for tests of what happens when a PID is used again.
 
 Needs root and Linux 5.5.
 """
@@ -9,13 +9,13 @@ import struct
 
 from .daemon import within_deadline
 
-_CLONE3 = 435  # everywhere
+_CLONE3 = 435  # on every architecture
 _SLEEP = "/bin/sleep"
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def _fork(pid):
-    """As fork(2). `pid`: of the child; None: any."""
+    """Like fork(2). `pid`: the PID of the child; None: any."""
     chosen = ctypes.c_int(pid or 0)
     arguments = struct.pack("<11Q", 0, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, ctypes.addressof(chosen) if pid else 0, 1 if pid else 0, 0)
     child = _libc.syscall(_CLONE3, arguments, len(arguments))
@@ -30,7 +30,7 @@ class Sleeper:
         self.pid = self._start(uid, None)
 
     def become(self, gid):
-        """Another process of that number, with that group."""
+        """Replaces the process by another one with the same PID and this group."""
         pid = self.pid
         self.close()
         self.pid = self._start(gid, pid)

@@ -13,13 +13,13 @@ from .target_process import DEADLINE
 _BIN = pathlib.Path(__file__).resolve().parents[2] / "build/bin"
 BINARY = os.environ.get("PTRACE_PROFD_BIN", str(_BIN / "ptrace-profd"))
 PROBE = os.environ.get("PP_DAEMON_PROBE", str(_BIN / "tests/daemon_probe"))
-USER = 54321  # an ordinary user: nobody's number is that of those who have none
+USER = 54321  # an ordinary user; not the number that stands for unmapped users
 AS_USER = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups")
 ENDED = ("STATE_SUCCEEDED", "STATE_FAILED", "STATE_CANCELLED")
 
 
 def within_deadline(condition):
-    """Whether it came true."""
+    """Polls until the condition is true; returns whether it became true."""
     deadline = time.monotonic() + DEADLINE
     while not condition():
         if time.monotonic() > deadline:
@@ -29,7 +29,7 @@ def within_deadline(condition):
 
 
 def gone(pid):
-    """Nobody of that pid, or a zombie that its new parent has not fetched yet."""
+    """Whether no process has that PID, or only a zombie that its new parent has not reaped yet."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rpartition(")")[2].split()[0] in "ZX"
@@ -46,7 +46,7 @@ def children(pid):
 
 
 class Place:
-    """A folder with room for a socket and a spool, which goes with all that is in it."""
+    """A temporary folder with room for a socket and a spool."""
 
     def __init__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="pp-daemon-"))
@@ -60,7 +60,7 @@ class Place:
 
 
 class Daemon:
-    """Started, and heard to listen, unless `listening` is False."""
+    """A daemon that was started and has reported that it listens, unless `listening` is False."""
 
     def __init__(self, place, *options, prefix=(), env=None, listening=True):
         self.place = place
@@ -121,14 +121,14 @@ class Probe:
     """One call, whose answers are lines: `capture NAME STATE BYTES ERROR`, `error CODE MESSAGE`."""
 
     def __init__(self, *words, prefix=(), env=None):
-        with open(PROBE, "rb") as program:  # other users may not pass the folders that it is in
+        with open(PROBE, "rb") as program:  # other users may not enter the folders that contain it
             self.process = subprocess.Popen([*prefix, f"/proc/self/fd/{program.fileno()}", *map(str, words)],
                                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
                                             pass_fds=(program.fileno(),), env=env)
         self.lines = []
 
     def hear(self, word):
-        """Reads on to the line that has this in it, or to the end: then an empty one."""
+        """Reads up to the line that contains this text. An empty line means that the output has ended."""
         for line in self.process.stdout:
             self.lines.append(line.strip())
             if word in line:
@@ -136,7 +136,7 @@ class Probe:
         return ""
 
     def end(self):
-        """All lines; the exit status is in `status` then."""
+        """All lines; `status` then holds the exit status."""
         self.hear("\0")
         self.status = self.process.wait(DEADLINE)
         self.process.stdout.close()

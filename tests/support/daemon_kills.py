@@ -1,5 +1,5 @@
-"""Killing one of the processes around a capture of ptrace-profd's, in one of the capture's states, and looking at what
-is left: nothing of ours that should not be, a target that noticed nothing, and a daemon with which the next one works.
+"""Kills one of the processes around a capture of ptrace-profd in one of the capture's states, and looks at what is
+left. Nothing of ours may be left behind, the target must run undisturbed, and the daemon's next capture must work.
 """
 import contextlib
 import os
@@ -13,20 +13,21 @@ from .trace_cycles import ours_in
 
 VICTIMS = ("daemon", "launcher", "collector", "client")
 STATES = ("pending", "running", "draining", "streaming", "reading")
-STATES_TRACED = ("running", "draining", "reading")  # a trace waits for no process to become one
+STATES_TRACED = ("running", "draining", "reading")  # a trace does not wait for a process to become a Python
 
 
 def combinations(traced=False):
-    """[(victim, state)]. streaming: a live view goes on; reading: the capture has succeeded, and its trace is being read."""
+    """[(victim, state)]. streaming: a live view goes on; reading: the capture has succeeded, and its trace is being
+    read."""
     return [(victim, state) for victim in VICTIMS for state in (STATES_TRACED if traced else STATES)
-            if (victim, state) != ("collector", "reading")]  # it has ended
+            if (victim, state) != ("collector", "reading")]  # the collector has ended by then
 
 
 class Kills:
-    """Kills on one target, again and again; the daemon is started anew where it or its launcher was killed.
+    """Repeated kills on one target. The daemon is started anew where it or its launcher was killed.
 
-    `prefix`: in front of clients, who are that user then; and of the daemon, unless it is one for all users (`multi_user`).
-    `traced`: the captures trace calls instead of taking samples.
+    `prefix` is put in front of the clients, which then run as that user. It is also put in front of the daemon, unless
+    the daemon serves all users (`multi_user`). `traced`: the captures trace calls instead of taking samples.
     """
 
     def __init__(self, place, target, prefix=(), traced=False, multi_user=False):
@@ -104,7 +105,7 @@ class Kills:
             client.close()
 
     def _again(self, name, whole):
-        """The capture is as it was before, whoever was killed."""
+        """Checks that the capture is unchanged, whichever process was killed. Returns what went wrong."""
         again = self.place.folder / "again.pftrace"
         listed = [line for line in self._ask("list").end() if line.startswith(f"capture {name} STATE_SUCCEEDED ")]
         self._said("read", name, again)
@@ -116,14 +117,14 @@ class Kills:
         return self.daemon.probe(*words, prefix=self.prefix)
 
     def _said(self, *words):
-        """The last word, or nothing."""
+        """The last line of the answer, or an empty one."""
         return (self._ask(*words).end() or [""])[-1]
 
     def _begin(self, pid):
         return self.daemon.probe("record", pid, 1000, self.trace, prefix=self.prefix)
 
     def _kill(self, client, victim, state, pause):
-        # The first thing that is told; on a busy machine it may be further already.
+        # The first state that is reported. On a busy machine the capture may already be in a later one.
         expected = "STATE_" if state == "pending" else "STATE_RUNNING"
         line = client.hear(expected)
         if not line:
@@ -142,7 +143,7 @@ class Kills:
         pids = {"daemon": [self.daemon.pid], "launcher": [self.daemon.launcher], "collector": collectors,
                 "client": [client.process.pid]}[victim]
         for pid in pids:
-            with contextlib.suppress(ProcessLookupError):  # draining, it may have ended
+            with contextlib.suppress(ProcessLookupError):  # while it drains, it may have ended by itself
                 os.kill(pid, signal.SIGKILL)
 
     def _await_ends(self, victim, processes, collectors):

@@ -1,7 +1,7 @@
 """Runs a program whose disk fails: failing_disk.py OFFSET PROGRAM [ARGUMENTS…].
 
-The kernel itself (seccomp) answers every pwrite(2) at OFFSET or behind it with EIO, for the program and its children;
-ptrace-profd writes traces with pwrite, and nothing else.
+The kernel itself (seccomp) answers every pwrite(2) at OFFSET or beyond with EIO, for the program and its children.
+ptrace-profd writes traces with pwrite, and writes nothing else with it.
 """
 import ctypes
 import os

@@ -1,7 +1,7 @@
 // A CPython process that exists only in this test: thread state, frames and code objects in a fake address space.
 //
-// Its layout is one of its own (small offsets), so that readers prove to use Layout and nothing else. `on_read` is
-// called before each batch and may change the memory: the target "runs" between our reads.
+// Its layout has small offsets of its own, so readers that work must have used Layout. `on_read` is called before each
+// batch and may change the memory, as a running target would between our reads.
 #pragma once
 
 #include <cstring>

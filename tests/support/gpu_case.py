@@ -1,5 +1,5 @@
-"""The base of the tests that record jobs on the doubles of CUDA's libraries: a job with its faults, a recording of it, and
-what of the trace must agree with what the job really did."""
+"""The base of the tests that record jobs on the doubles of CUDA's libraries: a job with its faults, a recording of it,
+and the checks that the trace agrees with what the job really did."""
 import collections
 import json
 import os
@@ -15,12 +15,12 @@ from .daemon import Daemon, Place
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOUBLES = os.environ.get("PP_CUDA_DOUBLES", str(ROOT / "build/bin/tests/cuda"))
 DUMP = os.environ.get("PP_GPU_TRACE_DUMP", str(ROOT / "build/bin/tests/gpu_trace_dump"))
-TROUBLE = ("trouble", "troubled")  # word and answer: from here on the double does what a test wants of it (on_word)
-DEVICE = "Double of a GPU"  # seen once the records of everything are switched on
+TROUBLE = ("trouble", "troubled")  # word and answer: the double then causes the chosen fault (on_word)
+DEVICE = "Double of a GPU"  # this name appears once all kinds of records are switched on
 EDGE = 50_000_000  # ns
-WITHIN = 1_000_000  # ns, of what CUPTI's clock and ours differ by
-# The same of most. The double itself is within some 2 us: it reads its clock anew each 10 ms, between two readings that are no
-# further apart. What a busy machine does to single pairs of readings is not in a median: the narrowest are believed.
+WITHIN = 1_000_000  # ns; the largest difference between CUPTI's clock and ours
+# The limit for the median. The double itself is within some 2 us: it reads its clock anew each 10 ms, between two
+# readings that are no further apart. A busy machine spoils single pairs of readings, which a median ignores.
 MOSTLY_WITHIN = 20_000
 
 
@@ -46,13 +46,14 @@ class GpuCase(case.Case):
         return finished
 
     def start_recording(self, target, *options):
-        """One that goes on until it is interrupted; then wait() and read(its trace)."""
+        """A recording that goes on until it is interrupted; then call wait() and read(its trace)."""
         recording = profiler.Recording(target.pid, "--gpu", "--duration", "1h", *options)
         self.addCleanup(recording.remove)
         return recording
 
     def await_all_on(self, recording, target, *saying):
-        """Until everything is switched on, in a job that launches nothing: what is said to it has its Python run meanwhile."""
+        """Waits until all records are switched on, in a job that launches nothing. Its Python runs when a message
+        reaches it."""
         watching = threading.Thread(target=recording.shows, args=(DEVICE,))
         watching.start()
         while watching.is_alive():
@@ -88,7 +89,7 @@ class GpuCase(case.Case):
         return truth
 
     def assertTrue_to(self, truth, kinds=("kernel", "memcpy", "memset")):
-        """What was launched while CUPTI recorded is there, once, as it was."""
+        """Each operation that was launched while CUPTI recorded must be in the trace once, with its true values."""
         launches = [one["launched"] for one in self.operations if one["kind"] == "kernel" and self.is_linked(one)]
         begin, end = min(launches) + EDGE, max(launches) - EDGE  # kinds are switched on and off one after the other
         called = {call["correlation"]: call["start"] for call in truth["calls"] if call["correlation"]}
@@ -103,7 +104,7 @@ class GpuCase(case.Case):
             self.assertGreater(len(within), 50)
             self.assertEqual(within - set(seen), set(), kind)
             for key, one in seen.items():
-                # Of a call that was made as calls were switched on nobody tells the thread.
+                # A call that was made while calls were being switched on has no record of its thread.
                 tid = true[key]["tid"] if key in within or one["tid"] else 0
                 self.assertEqual((one["name"] if kind == "kernel" else "", one["stream"], one["graph"], one["tid"]),
                                  (true[key]["name"] if kind == "kernel" else "", true[key]["stream"], true[key]["graph"], tid))
@@ -113,17 +114,17 @@ class GpuCase(case.Case):
         self.assertUnlinkedAre(truth)
 
     def assertMostlyWithin(self, errors):
-        """Where the clock was set, the time around that may be off."""
+        """Not checked where the clock was set: near that moment times may be off."""
         if len(errors) > 50 and not any(option.startswith("clock_step") for option in self.double):
             self.assertLess(statistics.median(abs(error) for error in errors), MOSTLY_WITHIN)
 
     def is_linked(self, one):
-        """Not so operations of graphs in a second session with an older CUPTI, and what is of calls that had begun before any
-        had a number."""
+        """False for operations of graphs in a second session with an older CUPTI, and for operations of calls that had
+        begun before calls had correlation numbers."""
         return not (self.totals["unlinked"] and one["graph"]) and one["correlation"] != 0
 
     def assertUnlinkedAre(self, truth):
-        """Each happened at that time."""
+        """Each operation without a link must have happened at its time."""
         starts = collections.defaultdict(list)
         for one in truth["operations"]:
             starts[one["node"]].append(one["start"])

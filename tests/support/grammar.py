@@ -70,7 +70,7 @@ class Grammar:
         return not self._ours(frame) and any(rule[0].match(frame.plain) for rule in rules)
 
     def _bad_frame(self, frame):
-        """Does this frame contradict itself?"""
+        """Whether this frame contradicts itself."""
         if self._ours(frame) and frame.line and frame.plain not in _NAMELESS:
             owner = self._owner.get(frame.line, "<module>")
             if owner != frame.plain:
@@ -99,7 +99,7 @@ class Grammar:
         return False
 
     def fault(self, stack):
-        """What is impossible about a stack (outermost frame first), or None. What a marker stands for may be anything."""
+        """What is impossible about a stack (outermost frame first), or None. A marker may stand for any frames."""
         caller = None
         outside = False
         for frame in stack:
@@ -116,7 +116,7 @@ class Grammar:
                 outside = True
                 continue
             if caller is None:
-                headless = outside  # truncated, of code that is gone, or a thread's own beginning
+                headless = outside  # truncated, of code that is gone, or the beginning of a thread
                 if not headless and frame.line not in self._roots and frame.line:
                     return f"a stack beginning at {frame.plain}:{frame.line}"
                 if not headless and not frame.line and frame.plain != "<module>":
@@ -128,7 +128,7 @@ class Grammar:
 
 
 class Tally:
-    """Counts impossible stacks in weighed stacks."""
+    """Counts impossible stacks in weighted stacks."""
 
     def __init__(self, grammar):
         self.grammar = grammar

@@ -1,4 +1,4 @@
-"""A client of HTTP/2 that says what it is told, and no more: it keeps to no limit by itself."""
+"""An HTTP/2 client that sends exactly what the test passes to it. It observes no limits by itself."""
 import socket
 import time
 
@@ -20,7 +20,7 @@ def call(method, *more):
 class Client:
     def __init__(self, path, hello=PREFACE + frame(SETTINGS), confirms=True):
         self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.connect(str(path))  # waits where many knock at once
+        self._socket.connect(str(path))  # waits where many clients connect at once
         self._socket.settimeout(DEADLINE)
         self._received = b""
         self.has_ended = False
@@ -30,14 +30,14 @@ class Client:
             self.say(frame(SETTINGS, ACK))
 
     def say(self, said):
-        """All of it, or what the other end takes until it hangs up."""
+        """Sends all of it, or as much as the other end accepts before it closes the connection."""
         try:
             self._socket.sendall(said)
         except OSError:
             self.has_ended = True
 
     def begin(self, stream, block, flags=0):
-        """Headers of any size."""
+        """Sends headers of any size."""
         first, rest = block[:LARGEST_FRAME], block[LARGEST_FRAME:]
         said = frame(HEADERS, flags | (0 if rest else END_HEADERS), stream, first)
         while rest:
@@ -46,7 +46,7 @@ class Client:
         self.say(said)
 
     def frames(self, until=None):
-        """What comes, as (kind, flags, stream, payload), until one is `until`, or the connection ends."""
+        """Received frames as (kind, flags, stream, payload), until `until` is true for one or the connection ends."""
         deadline = time.monotonic() + DEADLINE
         while time.monotonic() < deadline:
             while len(self._received) >= 9 + int.from_bytes(self._received[:3], "big"):
@@ -71,7 +71,7 @@ class Client:
         return next(one for one in self.frames(lambda one: one[0] == kind) if one[0] == kind)
 
     def hear_the_end(self):
-        """Whether the connection is closed; what was said until then."""
+        """Waits until the connection is closed; returns the GOAWAY frames received until then."""
         heard = list(self.frames(lambda one: False))
         return [one for one in heard if one[0] == GOAWAY]
 

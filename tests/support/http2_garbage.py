@@ -1,4 +1,4 @@
-"""Bytes that are nearly HTTP/2, and such that are nothing: what a hostile client would send, out of a seeded generator."""
+"""Bytes that are almost HTTP/2, and bytes that are not: what a hostile client would send, from a seeded generator."""
 import struct
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -13,7 +13,7 @@ def frame(kind, flags=0, stream=0, payload=b"", length=None):
 
 
 def literal(name, value):
-    """A header that is not indexed, its lengths as they are written in seven bits and more."""
+    """A header that is not indexed. Its lengths are encoded as HPACK does: in seven bits, and more where needed."""
     def text(data):
         size, prefix = len(data), b""
         if size < 127:
@@ -70,7 +70,7 @@ def mutated(random, data):
 
 
 def session(random):
-    """What one client says, from its first byte on."""
+    """All bytes that one client sends."""
     kind = random.randrange(10)
     if kind == 0:
         return random.randbytes(random.choice((1, 23, 24, 4096, 100_000)))

@@ -1,8 +1,8 @@
 """Which Python interpreters this machine can run targets on.
 
 Source: the list that `./dev setup` writes (one `version<TAB>kind<TAB>root or -<TAB>path` a line); without it, pyenv's
-and the system's. MINORS is the matrix that has to be covered: what cannot be had is named, never silently skipped. It
-comes from symbolizer/cpython/versions.txt, which is the only list of versions.
+and the system's. MINORS is the matrix that has to be covered. Missing interpreters are reported, never silently
+skipped. The matrix comes from symbolizer/cpython/versions.txt, which is the only list of versions.
 """
 import os
 import pathlib
@@ -13,7 +13,8 @@ from dataclasses import dataclass
 VERSIONS = pathlib.Path(__file__).resolve().parents[2] / "symbolizer/cpython/versions.txt"
 _ROWS = [line.split() for line in VERSIONS.read_text().splitlines() if line[:1].isdigit()]
 MINORS = tuple(row[0] for row in _ROWS)
-# Free-threaded builds, which `./dev setup free-threaded` makes: not of the matrix, tested where they are.
+# Free-threaded builds, which `./dev setup free-threaded` makes. They are not in the matrix, and tested where they
+# exist.
 FREE_THREADED = tuple(f"{row[0]}t" for row in _ROWS if row[1] != "-")
 CACHE = pathlib.Path(os.environ.get("PTRACE_PROF_CACHE", "/var/cache/ptrace-prof"))
 # Where several interpreters of a minor exist, the cheapest to start comes first.
@@ -25,20 +26,20 @@ def span(first, last=MINORS[-1]):
     return MINORS[MINORS.index(first):MINORS.index(last) + 1]
 
 
-# For what takes long: 3.9 and 3.10 bring nothing that is not in 3.8 or 3.11 too.
+# For long tests: 3.9 and 3.10 have nothing that is not in 3.8 or 3.11 too.
 TELLING = tuple(minor for minor in MINORS if minor not in span("3.9", "3.10"))
 
 
 @dataclass(frozen=True)
 class Interpreter:
-    version: str  # "3.11.7", "3.14.4t" free-threaded
+    version: str  # such as "3.11.7", or "3.14.4t" for a free-threaded build
     kind: str     # "pyenv", "system", "built", or "root": inside its own root file system, mount and PID namespace
     root: str     # "" unless kind == "root"
     path: str     # as seen inside the root
 
     @property
     def minor(self):
-        """"3.11", or "3.14t" of a free-threaded build."""
+        """"3.11", or "3.14t" for a free-threaded build."""
         return ".".join(self.version.split(".")[:2]) + ("t" if self.is_free_threaded else "")
 
     @property
@@ -75,7 +76,7 @@ def _listed():
 
 
 def _version_of(binary):
-    """As the list of `./dev setup` tells them (PROBE in dev.d/roots.sh)."""
+    """In the form in which the list of `./dev setup` has them (PROBE in dev.d/roots.sh)."""
     script = ("import sys, sysconfig; print('%d.%d.%d' % sys.version_info[:3]"
               " + 'rc%d' % sys.version_info[4] * (sys.version_info[3] == 'candidate')"
               " + 't' * bool(sysconfig.get_config_var('Py_GIL_DISABLED')))")

@@ -1,4 +1,5 @@
-"""A real munged of a test's own: its own key, its own socket, as an ordinary user. Needs root, and Debian's package munge."""
+"""A real munged for one test, with its own key and socket, as an ordinary user. Needs root, and Debian's package munge.
+"""
 import os
 import pathlib
 import shutil
@@ -12,11 +13,11 @@ from .daemon import within_deadline
 from .target_process import DEADLINE
 
 PROGRAM = shutil.which("munged", path="/usr/sbin:/usr/bin") or ""
-_USER = 54390  # whose it is
+_USER = 54390  # the user that munged runs as
 
 
 class Munged:
-    """Runs from its making to `close`; its files go with `folder`."""
+    """Runs from its creation to `close`. Its files are removed with `folder`."""
 
     def __init__(self, folder, name="munge"):
         self._folder = pathlib.Path(folder) / name
@@ -49,13 +50,13 @@ class Munged:
         self.process.send_signal(number)
 
     def stop(self):
-        """As an administrator does: the socket goes, too."""
+        """Stops it as an administrator does, which removes the socket too."""
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(DEADLINE)
         self._errors.close()
 
     def credential(self, uid, payload, *options):
-        """Made for that user."""
+        """A credential made for that user."""
         done = subprocess.run([*as_user(uid), "munge", "--socket", str(self.socket), *options], input=payload, text=True,
                               capture_output=True, timeout=DEADLINE, check=True)
         return done.stdout.strip()

@@ -8,7 +8,7 @@ import struct
 
 from .browser import Browser, find_chromium, served
 
-# The trace processor is a worker that takes and gives bytes of TraceProcessorRpcStream; the page only passes them on.
+# The trace processor is a worker that exchanges bytes of TraceProcessorRpcStream; the page only passes them on.
 HARNESS = b"""<!doctype html><title>trace processor</title><script>
 const channel = new MessageChannel(), replies = [];
 let wake = () => {};

@@ -16,7 +16,7 @@ from .stacks import Frame
 from .target_process import DEADLINE
 
 BINARY = os.environ.get("PTRACE_PROF_BIN", str(pathlib.Path(__file__).resolve().parents[2] / "build/bin/ptrace-prof"))
-# Said of a trace where the machine is so busy that the collector gets no CPU until its lease is over.
+# In a trace of a machine so busy that the collector gets no CPU until its lease has expired.
 STARVED = "did not hear from us for too long"
 _LABEL = re.compile(r"(?P<name>.*?) \((?P<file>.*?)(?::(?P<line>\d+))?\)\Z")
 _COUNT = re.compile(r"\s(\d+)\Z")
@@ -33,7 +33,7 @@ class Finished:
 
 
 class Running:
-    """A run that goes on: for tests that interfere with it."""
+    """A run in progress, for tests that interfere with it."""
 
     def __init__(self, *arguments, preexec=None, prefix=()):
         self.arguments = [str(argument) for argument in arguments]
@@ -46,14 +46,14 @@ class Running:
         return self.process.pid
 
     def children(self):
-        """The collector, in other words; empty before it was started and after it ended."""
+        """The PIDs of the children, which are the collector. Empty before it was started and after it ended."""
         return children_of(self.pid)
 
     def interrupt(self):
         self.process.send_signal(signal.SIGINT)
 
     def wait(self, deadline=DEADLINE):
-        """Raises subprocess.TimeoutExpired where it hangs."""
+        """Raises subprocess.TimeoutExpired if the run hangs."""
         try:
             status = self.process.wait(deadline)
         except subprocess.TimeoutExpired:
@@ -73,8 +73,8 @@ class Running:
 
 
 class Recording(Running):
-    """`record` of a process into a folder of its own, which goes with it. `prefix`: in front of the command; it may be another
-    user's then."""
+    """`record` of a process into a temporary folder. `prefix`: in front of the command, which may then run as another
+    user."""
 
     def __init__(self, pid, *options, preexec=None, prefix=()):
         self._folder = tempfile.TemporaryDirectory()
@@ -85,7 +85,7 @@ class Recording(Running):
 
     @property
     def spool(self):
-        """What of the trace has come so far, while it goes on."""
+        """The part of the trace that has been written so far."""
         return self.trace.with_name(self.trace.name + ".pftrace.tmp")
 
     def begun(self):
@@ -109,7 +109,7 @@ class Recording(Running):
     def stacks(self):
         """Counter of stacks without process and thread; after wait()."""
         found = collections.Counter()
-        if self.trace.exists():  # else nothing was recorded, which is a success
+        if self.trace.exists():  # without a trace nothing was recorded, which is a success
             for stack, count in collapsed(must("export", self.trace, "--format", "collapsed", "-o", "-").output).items():
                 found[python_frames(stack)] += count
         return found
@@ -126,7 +126,8 @@ class Recording(Running):
         return [(profile["name"], sum(profile["weights"])) for profile in self._speedscope()["profiles"]]
 
     def sequences(self):
-        """The stacks of each thread in order of time (lists of plain names); the same stack may stand for several."""
+        """The stacks of each thread in order of time (lists of plain names). One stack may stand for several samples.
+        """
         document = self._speedscope()
         frames = [Frame(frame["name"]).plain for frame in document["shared"]["frames"]]
         return [[[frames[index] for index in sample] for sample in profile["samples"]] for profile in document["profiles"]]
@@ -152,8 +153,8 @@ class Thread:
     tid: int
     name: str
     stack: list  # of Frame, outermost first
-    process: dict  # what the dump says of its process, without the threads
-    raw: dict      # and of the thread
+    process: dict  # what the dump has on the process, without its threads
+    raw: dict  # what the dump has on the thread
 
 
 def dump(pid, *options):
@@ -176,7 +177,7 @@ _RATES = re.compile(r"(truncated|too deep|torn|with names that are gone) ([<>]?)
 
 
 def rates(finished):
-    """What the closing lines say of the samples: {"truncated": 0.1, …} in percent."""
+    """The percentages of samples in the closing lines: {"truncated": 0.1, …}."""
     return {kind: float(number) for kind, _, number in _RATES.findall(finished.errors)}
 
 
@@ -189,7 +190,8 @@ def label(text):
 
 
 def collapsed(text):
-    """Counter of stacks (tuples of Frame, outermost first; process and thread, if told, are frames without a file)."""
+    """Counter of stacks (tuples of Frame, outermost first). Process and thread, where shown, are frames without a file.
+    """
     stacks = collections.Counter()
     for line in text.splitlines():
         match = _COUNT.search(line)
@@ -203,7 +205,7 @@ def python_frames(stack):
 
 
 def pinned_to(cpu):
-    """For Running(preexec=…): on one CPU; None: anywhere."""
+    """For Running(preexec=…): pins the run to one CPU; None: any CPU."""
     return None if cpu is None else lambda: os.sched_setaffinity(0, {cpu})
 
 

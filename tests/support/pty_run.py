@@ -1,4 +1,4 @@
-"""`ptrace-prof` on a pseudo-terminal, as a person has it before them: reads its screen, presses its keys."""
+"""`ptrace-prof` on a pseudo-terminal, as a user runs it: a test reads its screen and presses its keys."""
 import errno
 import fcntl
 import os
@@ -16,8 +16,8 @@ from .target_process import DEADLINE
 from .virtual_terminal import TYPE, VirtualTerminal
 
 ENTER, ESCAPE, PAGE_DOWN, CTRL_Z = "\r", "\x1b", "\x1b[6~", "\x1a"
-# What a shell does with one job in the foreground, and nothing for the terminal's modes: says "[stopped]" when it is, and
-# lets it go on when a line comes.
+# Does what a shell does with one job in the foreground, but does not touch the terminal's modes. It prints "[stopped]"
+# when the job is stopped, and lets the job go on when a line comes.
 SHELL = """
 import os, signal, sys
 signal.signal(signal.SIGTTOU, signal.SIG_IGN)
@@ -41,7 +41,7 @@ while True:
 
 class PtyRun:
     def __init__(self, *arguments, rows=30, columns=120, env=None, shell=False):
-        """shell: with one between us and it, so that Ctrl-Z has somebody to go back to."""
+        """shell: run under a small shell, so that Ctrl-Z returns control to it."""
         self.terminal = VirtualTerminal(rows, columns)
         self.master, self._slave = pty.openpty()
         self._set_size(rows, columns)
@@ -77,7 +77,7 @@ class PtyRun:
         return bool(data)
 
     def await_screen(self, holds, what):
-        """Until holds(terminal); returns its text."""
+        """Waits until holds(terminal); returns its text."""
         deadline = time.monotonic() + DEADLINE
         while not holds(self.terminal):
             if self.process.poll() is not None and not self.read(0):
@@ -93,7 +93,7 @@ class PtyRun:
         return self.await_screen(lambda terminal: word not in terminal.text(), f"no {word!r} on the screen")
 
     def end(self):
-        """Reads on until it has ended; the exit status."""
+        """Reads on until the process has ended; returns the exit status."""
         deadline = time.monotonic() + DEADLINE
         while self.process.poll() is None:
             assert time.monotonic() < deadline, f"does not end\n{self.terminal.text()}"

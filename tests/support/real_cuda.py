@@ -1,12 +1,14 @@
-"""Whether the tests of the GPU have real libraries of CUDA, which tests/gpu/on_a_gpu.py names in the environment, or the doubles."""
+"""Whether the GPU tests use the real CUDA libraries, which tests/gpu/on_a_gpu.py names in the environment, or the
+doubles."""
 import os
 
 IS_REAL = bool(os.environ.get("PP_CUDA_RUNTIME"))
-USUAL = "130001"  # the version of the doubles that stands for whichever one there is
+USUAL = "130001"  # the version of the doubles that stands for any installed version
 
 
 def leave_out_what_doubles_do(test, version=USUAL, faults=()):
-    """What can be had of a double only: another version of CUPTI than there is, and faults to order."""
+    """Marks tests that need a double: they need another version of CUPTI than the installed one, or faults on request.
+    """
     if IS_REAL and faults:
         test.skipTest(f"a fault of the doubles: {', '.join(faults)}")
     if IS_REAL and version != USUAL:

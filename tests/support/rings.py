@@ -1,4 +1,4 @@
-"""The memory that a traced target shares with its collector, as a bystander sees it: through /proc, only reading."""
+"""The memory that a traced target shares with its collector, read by a third process through /proc."""
 import contextlib
 import mmap
 import os
@@ -6,7 +6,7 @@ import struct
 
 _PAGE = 4096
 _NAME = "ptrace-prof-ring"
-_RING_COUNT, _CLOCK, _HOLDS = 12, 20, 144  # in pp_channel, the last in pp_ring (attach/abi/channel.h)
+_RING_COUNT, _CLOCK, _HOLDS = 12, 20, 144  # the first two are in pp_channel, the last in pp_ring (attach/abi/channel.h)
 MONOTONIC = 1  # pp_clock
 
 
@@ -27,7 +27,7 @@ def are_mapped(pid):
 
 @contextlib.contextmanager
 def _memory(pid):
-    """None where it is not traced."""
+    """None if the process is not traced."""
     path = _descriptor(pid)
     if path is None:
         yield None
@@ -42,7 +42,7 @@ def clock(pid):
 
 
 def holds(pid):
-    """How often its threads have waited for room so far; 0 where it is not traced."""
+    """How often its threads have waited for room so far; 0 if the process is not traced."""
     with _memory(pid) as memory:
         if memory is None:
             return 0

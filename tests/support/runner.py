@@ -1,4 +1,5 @@
-"""unittest's main for our test files: names what it leaves out, on lines that `./dev test` gathers at its end.
+"""unittest's main for our test files. It prints the tests that it leaves out on lines that `./dev test` collects at its
+end.
 
 Exit status 77 (SKIPPED): nothing could be tested here.
 """
@@ -9,7 +10,7 @@ SKIPPED = 77
 
 
 def run_tests(names=()):
-    """(all went well, something was tested)"""
+    """(all tests passed, something was tested)"""
     result = unittest.main(module="__main__", argv=[sys.argv[0], *names], exit=False).result
     for test, reason in result.skipped:
         print(f"not tested: {test.id().removeprefix('__main__.')}: {reason}", flush=True)

@@ -1,7 +1,7 @@
 """What the soak scripts share: arguments, seeded choices, one table at the end, a verdict.
 
-With PTRACE_PROF_SOAK=1 they run at full length, else a slice of it. The seed is printed; the same seed gives the same
-choices, though not the same interleaving with the machine's other work.
+They run at full length with PTRACE_PROF_SOAK=1, and otherwise do a small part. The seed is printed. The same seed gives
+the same choices, though not the same interleaving with the machine's other work.
 """
 import argparse
 import os
@@ -15,7 +15,7 @@ FULL = os.environ.get("PTRACE_PROF_SOAK") == "1"
 
 
 def arguments(description, **amounts):
-    """--seed, --python, and for each amount (full, slice) an option of its name."""
+    """--seed, --python, and an option for each amount (full, slice), named after it."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--python", help="minor versions, separated by commas")
@@ -44,18 +44,18 @@ def chosen(parsed, slice_minors=interpreters.MINORS):
 
 
 def limit_mib():
-    """What the collector may take; AddressSanitizer keeps freed memory for itself (a quarter of a GiB)."""
+    """The limit for the collector. AddressSanitizer holds back freed memory (a quarter of a GiB)."""
     return 64 + (320 if b"__asan_init" in pathlib.Path(profiler.BINARY).read_bytes() else 0)
 
 
 def two_cpus():
-    """(for the target, for us): apart, because on one CPU the target stands still while it is read."""
+    """(for the target, for us). They differ, because on one CPU the target stands still while it is read."""
     cpus = sorted(os.sched_getaffinity(0))
     return (cpus[0], cpus[-1]) if len(cpus) > 1 else (None, None)
 
 
 class Table:
-    """Rows of text, printed as a table; failures are rows too, and decide the exit status."""
+    """Rows of text, printed as a table. Failures are rows too, and decide the exit status."""
 
     def __init__(self, *titles):
         self.rows = [titles]

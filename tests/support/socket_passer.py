@@ -1,7 +1,7 @@
 """Passes a socket on as a service manager does: socket_passer.py KIND PATH PROGRAM [ARGUMENTS…].
 
-KIND: stream, datagram, network, silent (a stream that does not listen), two, file, other (for another process).
-The program takes our place, with the socket as descriptor 3 and LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES.
+KIND: stream, datagram, network, silent (a stream that does not listen), two, file, other (for another process). PROGRAM
+replaces this script, with the socket as descriptor 3 and LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES set.
 """
 import os
 import socket

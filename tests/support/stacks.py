@@ -1,4 +1,4 @@
-"""Stacks as the profiler tells them, outermost frame first, and how to compare names across versions."""
+"""Stacks as the profiler reports them, outermost frame first, and how to compare names across versions."""
 from dataclasses import dataclass
 
 TRUNCATED = "[truncated]"
@@ -6,9 +6,9 @@ TRUNCATED = "[truncated]"
 
 @dataclass(frozen=True)
 class Frame:
-    name: str          # as told: a qualified name from 3.11 on
+    name: str  # as reported: a qualified name from 3.11 on
     file: str = ""
-    line: int = 0      # 0: not told
+    line: int = 0  # 0: not reported
 
     @property
     def plain(self):
@@ -17,7 +17,7 @@ class Frame:
 
     @property
     def is_marker(self):
-        """Not a Python frame but a remark of ours, such as [truncated]."""
+        """Whether this is no Python frame but a marker of ours, such as [truncated]."""
         return self.name.startswith("[")
 
 

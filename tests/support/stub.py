@@ -1,5 +1,5 @@
-"""What a target needs to play the collector to the tracer stub (tests/targets/stub_collector.py): the built stub, the
-names in its boot block as the header has them, and the layout of its interpreter as our own readers see it."""
+"""What a target needs to act as the collector for the tracer stub (tests/targets/stub_collector.py): the built stub,
+the names in its boot block from the header, and the layout of its interpreter as our own readers see it."""
 import base64
 import json
 import os
@@ -21,14 +21,14 @@ def _names_in_boot_block():
 
 
 def tags():
-    """What kinds of records there are, by their numbers, and how many bits such a number has."""
+    """The kinds of records by their numbers, and how many bits such a number has."""
     header = (ROOT / "attach/abi/record.h").read_text()
     found = re.findall(r"\bX\(with, (\w+), (\d+),", header)
     return {int(tag): name for name, tag in found}, int(re.search(r"PP_TAG_BITS (\d+)u", header).group(1))
 
 
 def environment():
-    """For the start of the target."""
+    """The settings that the target gets when it starts."""
     functions, offsets = _names_in_boot_block()
     names, tag_bits = tags()
     version = re.search(r"PP_ABI_VERSION (\d+)", (ROOT / "attach/abi/abi.h").read_text()).group(1)

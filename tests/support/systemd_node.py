@@ -1,5 +1,5 @@
-"""A node of its own that a real systemd runs, in namespaces of this machine: nothing but our units, /etc, /run, /tmp,
-/var/lib, /var/log and /var/tmp of its own, and the processes that it and the test start in it. For root.
+"""A node run by a real systemd, in namespaces of this machine. It has only our units, its own /etc, /run, /tmp,
+/var/lib, /var/log and /var/tmp, and the processes that systemd and the test start there. Needs root.
 """
 import contextlib
 import os
@@ -28,7 +28,7 @@ export container=ptrace-prof SYSTEMD_UNIT_PATH=/run/units
 exec {systemd} --system --unit=pp-node.target --show-status=no --log-target=console
 """
 _TARGET = "[Unit]\nDescription=nothing but what is asked for\nDefaultDependencies=no\n"
-_TARGETS = ("pp-node", "sysinit", "basic", "sockets", "shutdown", "umount", "network")  # as empty as can be
+_TARGETS = ("pp-node", "sysinit", "basic", "sockets", "shutdown", "umount", "network")  # kept as empty as possible
 
 
 def possible():
@@ -46,7 +46,7 @@ def possible():
 
 
 def _control_groups():
-    """The folders of ours in which systemd makes folders for what it runs."""
+    """Our folders in which systemd makes folders for its services."""
     for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         for root in {"": ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"), "name=systemd": ("/sys/fs/cgroup/systemd",)}.get(
@@ -62,7 +62,7 @@ def _folders():
 
 
 class Node:
-    """`units`: {name: text}; `programs` are in /run/units too: a service sees no home."""
+    """`units`: {name: text}. `programs` are copied to /run/units too, because a service sees no home directory."""
 
     def __init__(self, units, programs=()):
         self._others = _folders()
@@ -90,7 +90,7 @@ class Node:
 
     @staticmethod
     def _removed(folder):
-        """Whether it is gone: it cannot go before who was in it."""
+        """Whether the folder is gone. It cannot be removed while a process is still in it."""
         with contextlib.suppress(FileNotFoundError):
             try:
                 folder.rmdir()
@@ -103,7 +103,7 @@ class Node:
 
     @property
     def inside(self):
-        """What a command is to begin with to run on the node."""
+        """The prefix that makes a command run on the node."""
         return ("nsenter", f"--target={self.pid}", "--pid", "--mount", "--ipc", "--uts", "--")
 
     def run(self, *words):

@@ -1,7 +1,7 @@
-"""A real process to be profiled: starts, says "ready", is killed and reaped in the end.
+"""A real process to be profiled. It starts, says "ready", and is killed and reaped at the end.
 
-A target talks to its test over one socket (tests/targets/pact.py): each message arrives with the host pid of its
-sender, filled in by the kernel, so that pids are right in any PID namespace. The target dies with the test.
+A target talks to its test over one socket (tests/targets/pact.py). Each message carries the host PID of its sender,
+filled in by the kernel, so PIDs are right in any PID namespace. The target dies with the test.
 """
 import contextlib
 import ctypes
@@ -54,13 +54,14 @@ class TargetProcess:
     """with TargetProcess("longsleep.py", interpreter) as target: … target.pid …"""
 
     def __init__(self, script, interpreter, arguments=(), env=None, options=(), python=None, name=None, folders=None, prefix=()):
-        """`python`: another executable to run the interpreter by; `name`: a path to the script, if not in TARGETS; `prefix`: in front
-        of the command; `folders`: {place in a root: folder of ours}, for interpreters that are in one."""
+        """`python`: another executable to start the interpreter with. `name`: the script in TARGETS, or a path.
+        `prefix`: in front of the command. `folders`: {place in a root: folder of ours}, for interpreters inside a root.
+        """
         self.interpreter = interpreter
         arguments = [str(argument) for argument in arguments]
         self._messages = []
         self._in_root = in_root = interpreter is not None and interpreter.in_root
-        if interpreter is None:  # not Python: an executable
+        if interpreter is None:  # no interpreter: the target is an executable
             command = [str(script), *arguments]
             self.script = str(script)
         else:
@@ -73,7 +74,7 @@ class TargetProcess:
         self._socket.settimeout(DEADLINE)
         self._stdout = tempfile.TemporaryFile()
         self._stderr = tempfile.TemporaryFile()
-        self._fd = theirs.fileno()  # the same number over there
+        self._fd = theirs.fileno()  # the descriptor has the same number in the target
         with theirs:
             environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0",
                            "PYTHONUNBUFFERED": "1", "PP_PACT_FD": str(self._fd), **(env or {})}
@@ -81,7 +82,7 @@ class TargetProcess:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=self._stdout, stderr=self._stderr, env=environment,
                 pass_fds=[theirs.fileno()], preexec_fn=_die_with_parent, start_new_session=True)
-        self.pid = self._process.pid  # until it says otherwise
+        self.pid = self._process.pid  # until a message shows another PID
         try:
             self.pid = self.expect("ready").pid
         except BaseException:
@@ -107,7 +108,7 @@ class TargetProcess:
         raise AssertionError("a message without credentials")
 
     def expect(self, word):
-        """The next message that begins with `word`; others stay for later."""
+        """The next message that begins with `word`. Other messages are kept for later."""
         passed = []
         while True:
             message = self.hear()
@@ -117,7 +118,7 @@ class TargetProcess:
             passed.append(message)
 
     def settle(self):
-        """Waits until one of its threads listens to us: after "ready" it was still on its way there."""
+        """Waits until a thread of the target reads our socket. After "ready" it may still be on its way there."""
         deadline = time.monotonic() + DEADLINE
         while time.monotonic() < deadline:
             for tid in os.listdir(f"/proc/{self.pid}/task"):
@@ -138,11 +139,11 @@ class TargetProcess:
         """Waits for its own end and returns the exit status (negative: the signal)."""
         status = self._process.wait(DEADLINE)
         if self._in_root and status == 1 and "unshare: sigprocmask unblock failed" in self.stderr():
-            return -signal.SIGKILL  # unshare cannot die of it as its child did
+            return -signal.SIGKILL  # unshare cannot kill itself with SIGKILL as its child was killed
         return status
 
     def finish(self):
-        """Tells it to end by itself, if it has not done so already."""
+        """Asks it to end by itself, unless it has already done so."""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self.tell("finish")
         return self.wait()
@@ -184,8 +185,8 @@ def status_fields(pid, tid=None):
 
 
 def harm(pid):
-    """What is wrong with a process that should run free: a list of sentences, empty when all is well. A stop for a sample, by a
-    collector that is about to end, is over in a moment."""
+    """What is wrong with a process that should run undisturbed: a list of sentences, empty when all is well. A stop for
+    a sample, by a collector that is about to end, is over in a moment."""
     deadline = time.monotonic() + LASTS
     while (found := _harm_now(pid)) and time.monotonic() < deadline:
         time.sleep(0.01)

@@ -1,4 +1,5 @@
-"""`ptrace-prof` as a person sees it: its words on stderr one by one, and the small Python programs it is tried on."""
+"""`ptrace-prof` as a user sees it: its messages on stderr one by one, and the small Python programs that it is tried
+on."""
 import contextlib
 import os
 import pathlib
@@ -13,7 +14,7 @@ from .children import children_of
 from .profiler import BINARY
 from .target_process import DEADLINE
 
-# Debian's, which every user may run; else whatever is first in PATH.
+# Debian's Python, which every user may run; else the first one in PATH.
 PYTHON = next((path for path in ("/usr/bin/python3", shutil.which("python3")) if path and os.access(path, os.X_OK)), None)
 AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 SPIN = """
@@ -29,7 +30,7 @@ spin()
 
 
 class TerminalRun:
-    """Running, with stderr to be read line by line."""
+    """A running command whose stderr is read line by line."""
 
     def __init__(self, *arguments, prefix=(), **options):
         self.process = subprocess.Popen([*prefix, BINARY, *map(str, arguments)], stderr=subprocess.PIPE,
@@ -41,7 +42,7 @@ class TerminalRun:
         return self.process.pid
 
     def hear(self, word):
-        """Reads up to the line that has this in it."""
+        """Reads up to the line that contains this text."""
         for line in self.process.stderr:
             self.said.append(line.decode())
             if word in self.said[-1]:
@@ -55,7 +56,7 @@ class TerminalRun:
         return children_of(self.pid)[0]
 
     def end(self):
-        """The exit status; the rest of stderr is in words() then."""
+        """The exit status. words() then returns the rest of stderr."""
         self.said += [line.decode() for line in self.process.stderr]
         return self.process.wait(DEADLINE)
 
@@ -67,7 +68,7 @@ class TerminalRun:
 
 
 def await_exit(pidfd):
-    """Until the process behind a pidfd has ended."""
+    """Waits until the process behind a pidfd has ended."""
     if not select.select([pidfd], [], [], DEADLINE)[0]:
         raise AssertionError("a process is still there")
     os.close(pidfd)
@@ -103,7 +104,7 @@ class TerminalCase(unittest.TestCase):
         return run
 
     def refuse(self, code, *arguments, says=(), hints=True, prefix=()):
-        """It must end with this code and say these words, in an error line."""
+        """Asserts that the run ended with this code and has these words in an error line."""
         run = self.ptrace_prof(*arguments, prefix=prefix)
         status = run.end()
         self.assertEqual(status, code, run.words())

@@ -1,4 +1,4 @@
-"""The base of the tests of captures over TCP: an authority, certificates by it, a daemon that serves them, and clients."""
+"""The base of the tests of captures over TCP: an authority, its certificates, a daemon that uses them, and clients."""
 import json
 import os
 import re

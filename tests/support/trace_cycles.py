@@ -1,4 +1,4 @@
-"""Traces of one target again and again, by the whole product, and everything that must be as before after each of them."""
+"""Traces one target again and again, with the whole product, and checks after each trace that all is as before."""
 import os
 import pathlib
 import re
@@ -13,7 +13,7 @@ DEMO_IN_ROOT = "/srv/demo"
 TORCH = "usr/lib/python3/dist-packages/torch"
 MODES = ("busy", "threads", "forks", "asyncio")
 TRAINING = "training"
-# What a target may have more of after many traces: pages of the stub, and of its own allocator that work in between touched.
+# What a target may have more of after many traces: pages of the stub, and pages of its own allocator from its own work.
 GROWTH_KIB = {TRAINING: 16 * 1024, "": 2 * 1024}
 
 
@@ -24,7 +24,7 @@ def can_train(interpreter):
 
 
 def trainers():
-    """An interpreter with PyTorch of each version that has one."""
+    """The interpreters with PyTorch, one for each version."""
     found = {}
     for one in interpreters.discover():
         if can_train(one):
@@ -58,7 +58,7 @@ def ours_in(pid):
 
 
 class Cycles:
-    """On one target process. `wrong`: sentences on what was not as it must be."""
+    """Traces on one target process. `wrong`: sentences on what was not as it must be."""
 
     def __init__(self, interpreter, mode):
         self.interpreter, self.mode = interpreter, mode
@@ -77,7 +77,7 @@ class Cycles:
         counts = [re.search(pattern, finished.errors) for pattern in
                   (r"([\d,]+) calls? (?:and|or) returns?", r"unmatched ends ([\d,]+)")]
         if finished.status != 0 and profiler.STARVED in finished.errors:
-            self.starved += 1  # cut short, and it said so
+            self.starved += 1  # cut short, and the trace said so
         elif finished.status != 0 or not all(counts):
             self.wrong.append(f"trace {self.done}, {' '.join(options)}: {finished}")
         else:
@@ -94,13 +94,13 @@ class Cycles:
         self.target.expect("pong")
         self.slowest = max(self.slowest, time.monotonic() - begun)
         left = ours_in(self.target.pid)
-        while left and time.monotonic() - begun < DEADLINE:  # the stub says that it has left, then it closes its memory
+        while left and time.monotonic() - begun < DEADLINE:  # the stub reports that it has left, then closes its memory
             time.sleep(0.001)
             left = ours_in(self.target.pid)
         self.wrong += [f"after trace {self.done}: {what}" for what in left + harm(self.target.pid)]
 
     def end(self):
-        """Ends the target, and compares it with one that nobody traced."""
+        """Ends the target, and compares it with one that was never traced."""
         grown = anonymous_kib(self.target.pid) - self.settled_kib if self.done > 3 else 0
         if grown > GROWTH_KIB.get(self.mode, GROWTH_KIB[""]):
             self.wrong.append(f"{grown} KiB more memory after {self.done} traces than after three")

@@ -1,4 +1,5 @@
-"""Others who disturb a process while it is recorded: signals all the time, SIGSTOP and SIGCONT, a debugger that comes and goes."""
+"""Disturbances of a process while it is recorded: constant signals, SIGSTOP and SIGCONT, a debugger that comes and
+goes."""
 import contextlib
 import ctypes
 import os
@@ -13,7 +14,7 @@ A_MOMENT = 0.001
 
 
 def signals(pid):
-    """Ignored by default, but told to a tracer all the same."""
+    """A signal that is ignored by default. A tracer still gets it."""
     while True:
         os.kill(pid, signal.SIGURG)
         time.sleep(A_MOMENT)
@@ -46,7 +47,7 @@ KINDS = {"signals": signals, "stops": stops, "debugger": debugger}
 
 @contextlib.contextmanager
 def around(pid, kind):
-    """None: nobody disturbs it. In the end the process goes on."""
+    """None: no disturbance. In the end the process is continued."""
     if kind is None:
         yield
         return
@@ -54,7 +55,7 @@ def around(pid, kind):
     try:
         yield
     finally:
-        process.kill()  # it may hold a thread: the kernel lets that go
+        process.kill()  # it may hold a thread, which the kernel then releases
         process.wait()
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)

@@ -1,16 +1,16 @@
-"""A terminal in memory: reads what a program writes to an xterm, and knows what stands on the screen.
+"""A terminal in memory: reads what a program writes to an xterm, and keeps the screen that results.
 
-As much of xterm as terminfo's "xterm-256color" makes a program use; anything else raises, so that nothing is overlooked.
-`alternate`: the program has taken the whole screen; `plain`: the modes that it has set are all reset again.
+It implements the part of xterm that terminfo's "xterm-256color" makes a program use, and raises on anything else, so
+that nothing is overlooked. `alternate`: the program has taken the whole screen; `plain`: all modes are reset again.
 """
 import codecs
 import re
 
 TYPE = "xterm-256color"
 _CSI = re.compile(r"\x1b\[([?>]?)([\d;]*)([@A-Za-z`])")
-_OTHER = re.compile(r"\x1b(?:[78=>McDE]|[()][0-9A-Z]|\]104\x07)")  # the last: colours as they were
+_OTHER = re.compile(r"\x1b(?:[78=>McDE]|[()][0-9A-Z]|\]104\x07)")  # the last one resets the colours
 _BEGUN = re.compile(r"\x1b(?:\[[?>]?[\d;]*|[()]|\]1?0?4?)?")
-_MODES_AT_START = {7, 25}  # lines wrap, the cursor is seen
+_MODES_AT_START = {7, 25}  # lines wrap, the cursor is visible
 _IGNORED_FINALS = "mtnc"  # colours; window titles; questions
 
 
@@ -42,7 +42,7 @@ class VirtualTerminal:
 
     @property
     def plain(self):
-        """Nothing is left of a full-screen program: normal screen, visible cursor, normal keys."""
+        """Whether nothing of a full-screen program is left: normal screen, visible cursor, normal keys."""
         return not self.alternate and self.modes == _MODES_AT_START
 
     def feed(self, data):
@@ -58,10 +58,10 @@ class VirtualTerminal:
             match = _CSI.match(text, at) or _OTHER.match(text, at)
             next_one = text.find("\x1b", at + 1)
             if not match and next_one > 0 and _BEGUN.fullmatch(text, at, next_one):
-                at = next_one  # cut short: what is on its way when Ctrl-Z is pressed, the kernel throws away
+                at = next_one  # cut short: the kernel discards pending output when Ctrl-Z is pressed
                 continue
             if not match:
-                if len(text) - at < 40:  # the rest is on its way
+                if len(text) - at < 40:  # the rest has not come yet
                     self._pending = text[at:]
                     return
                 raise AssertionError(f"the terminal does not know {text[at:at + 20]!r}")
@@ -103,7 +103,7 @@ class VirtualTerminal:
             self.row = max(0, self.row - 1)
 
     def _scroll(self, lines, top=None):
-        """Up by so many lines, or down, from `top` to the end of the region."""
+        """Scrolls up or down by so many lines, from `top` to the end of the region."""
         top = self._top if top is None else top
         region = self._cells[top:self._bottom + 1]
         blank = [[" "] * self.columns for _ in range(min(abs(lines), len(region)))]

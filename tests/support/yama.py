@@ -1,9 +1,11 @@
 """kernel.yama.ptrace_scope = 1 for one program and all that it starts, whether or not this kernel has Yama.
 
-As a program it stands in front of another: `yama.py SCOPE PROGRAM …`. The file under /proc/sys says SCOPE there, and with SCOPE 1 or 2 those
-system calls that ask as a tracer (ptrace(2), "Ptrace access mode checking": PTRACE_MODE_ATTACH) wait for a process beside it, which
-answers by Yama's rule: yes to an ancestor, the tracer, or who has CAP_SYS_PTRACE; else they fail as they do with Yama. What is let pass
-is then the kernel's to decide. (A seccomp filter with a listener: needs root, Linux 5.5 and x86-64 or aarch64.)
+As a program it stands in front of another: `yama.py SCOPE PROGRAM …`. The file under /proc/sys then contains SCOPE.
+
+With SCOPE 1 or 2, system calls that ask as a tracer (ptrace(2), "Ptrace access mode checking": PTRACE_MODE_ATTACH) wait
+for a process beside the program. It answers by Yama's rule: an ancestor, the tracer and a process with CAP_SYS_PTRACE
+may continue, and the kernel then decides. All others get the error that Yama gives. (A seccomp filter with a listener:
+needs root, Linux 5.5 and x86-64 or aarch64.)
 """
 import array
 import contextlib
@@ -31,7 +33,8 @@ _AS_TRACER = re.compile(rb"/proc/(\d+)(?:/task/\d+)?/(mem|syscall|stack)")
 
 
 _SCOPE = pathlib.Path("/proc/sys/kernel/yama/ptrace_scope")
-# A kernel for this test alone, which has Yama (Debian's user-mode-linux, say): then that is what refuses.
+# This kernel was started for this test alone and has Yama (Debian's user-mode-linux, say), which then refuses by
+# itself.
 REAL = os.environ.get("PP_OWN_KERNEL") == "1" and _SCOPE.exists()
 
 
@@ -52,7 +55,7 @@ def _status(pid):
 
 
 def yama_allows(tid, target):
-    """By the rule of scope 1; True as well of who is not there."""
+    """Whether the rule of scope 1 allows it. Also True if one of the two is gone."""
     ours, theirs = _status(tid), _status(target)
     if ours is None or theirs is None or ours["Tgid"] == theirs["Tgid"] or int(ours["CapEff"], 16) & _CAP_SYS_PTRACE:
         return True
@@ -99,7 +102,7 @@ def _answer(listener):
             fcntl.ioctl(listener, _RECEIVE, question)
         except InterruptedError:
             continue
-        except OSError:  # ENOENT: who asked is gone, or everybody is
+        except OSError:  # ENOENT: the thread that asked is gone, or all of them
             if not _anybody(listener):
                 return
             continue
@@ -132,7 +135,7 @@ def _filter(libc):
 
 
 def _stand_beside():
-    """In front of us, for good: the filter; beside us, no child of ours, who answers."""
+    """Installs the filter in this process for good. The process that answers runs beside it and is not its child."""
     ours, theirs = socket.socketpair()
     if os.fork() == 0:
         if os.fork() != 0:

@@ -1,4 +1,4 @@
-"""Spins in two functions in turns, about a millisecond in each. "clock" is answered by "clock" and the count of turns."""
+"""Spins in two functions in turns, about a millisecond in each. Answers "clock" with "clock" and the count of turns."""
 import select
 import signal
 import sys

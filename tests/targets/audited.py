@@ -1,4 +1,4 @@
-"""Keeps a list of the scripts that a debugger had it run (3.14 and later); "look" is answered with it."""
+"""Lists the scripts that a debugger had it run (3.14 and later), and answers "look" with that list."""
 import select
 import sys
 import pact

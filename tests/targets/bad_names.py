@@ -1,4 +1,4 @@
-"""Everything that a process may call as it likes is called what is no text: code, files, variables, threads, itself.
+"""All names that a process can choose are not UTF-8 here: of code, files, variables, threads, and its own.
 
 Prints "ready"; its threads compute for ever.
 """
@@ -6,8 +6,8 @@ import os
 import threading
 import types
 
-# Bytes that are no UTF-8, as Python keeps them, half of a surrogate pair, what turns the direction of writing, what cannot
-# be seen.
+# Bytes that are not UTF-8, as Python keeps them; half of a surrogate pair; characters that change the direction of
+# writing; invisible characters.
 BAD = "bad\udcff\ud800\u202e\u2066\u200f\u061c\u2028\ufeff\x9b"
 
 

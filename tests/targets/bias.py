@@ -1,7 +1,7 @@
 """Three functions whose shares of the time are 10, 20 and 70 %, as measured by the program itself.
 
 The 10 % consist of tiny calls, the 20 % of a mix, the 70 % of no call at all. At every step the function that is
-furthest behind its share runs for some microseconds. "clock" is answered by "clock ten twenty seventy other" in ns.
+furthest behind its share runs for some microseconds. Answers "clock" with "clock ten twenty seventy other" in ns.
 """
 import json
 import select

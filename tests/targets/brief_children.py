@@ -1,5 +1,5 @@
 """Makes children one after another, each busy in `leaf` for a while, and ends. Arguments: how (fork, spawn), how many,
-CPU seconds of each. Says "ready" first, hears, and prints what each child's `leaf` used of the CPU ("leaf SECONDS")."""
+CPU seconds of each. Says "ready", waits for a word, and prints the CPU time of each child's `leaf` ("leaf SECONDS")."""
 import os
 import subprocess
 import sys

@@ -1,6 +1,6 @@
 """Calls functions in the main interpreter, and others in a subinterpreter on a thread. Argument: legacy or isolated.
 
-Says "supported" or "unsupported WHY" after "ready"; "pong" to "ping".
+Says "supported" or "unsupported WHY" after "ready"; answers "ping" with "pong".
 """
 import os
 import select
@@ -70,7 +70,7 @@ def main():
     arrived, arrive = os.pipe()
     over, end = os.pipe()
     os.set_blocking(over, False)
-    identity = create()  # kept: 3.11 does not always end one in good order
+    identity = create()  # kept, as 3.11 does not always end one in an orderly way
     thread = threading.Thread(target=module.run_string, args=(identity, WORK % (arrive, over)), name="sub")
     thread.start()
     os.read(arrived, 1)

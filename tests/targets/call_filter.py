@@ -1,4 +1,4 @@
-"""A system call filter (seccomp) for the process that asks for it, as sandboxes have them: `forbid`."""
+"""Installs a system call filter (seccomp) in the calling process, as sandboxes do: `forbid`."""
 import ctypes
 import struct
 
@@ -10,7 +10,7 @@ NUMBER_AT, THIRD_ARGUMENT_AT = 0, 32
 
 
 def forbid(call, action, only_with_third=None):
-    """`action`: FAIL_WITH | errno, or KILL_PROCESS; `only_with_third`: bits of the third argument of which one is set."""
+    """`action`: FAIL_WITH | errno, or KILL_PROCESS; `only_with_third`: only if the third argument has any of these."""
     about_third = [] if only_with_third is None else [(LOAD_WORD, 0, 0, THIRD_ARGUMENT_AT),
                                                       (JUMP_IF_ANY_BIT, 0, 1, only_with_third)]
     install([(LOAD_WORD, 0, 0, NUMBER_AT), (JUMP_IF_EQUAL, 0, len(about_third) + 1, call), *about_third,

@@ -1,8 +1,8 @@
-"""Records what the interpreter tells a recorder written in Python, as the records that a traced thread would write, and
-beside them the truth: the stack of frames at each event.
+"""Records the events that the interpreter reports to a recorder written in Python, in the form in which a traced thread
+writes them, and beside them the truth: the stack of frames at each event.
 
-Not run alone: the test gives an interpreter the text of stub_corpus.py and then this one, on standard input. Prints
-JSON: for each run its name, the snapshot, the records, and the expected lines; then what addresses are called.
+Not run alone: the test passes an interpreter the text of stub_corpus.py and then this one, on standard input. Prints
+JSON: for each run its name, the snapshot, the records, and the expected lines; then the names of called addresses.
 """
 import dis
 import json
@@ -36,7 +36,7 @@ def _rec_frames(frame):
 
 
 class _Recording:
-    """Of one thread."""
+    """The recording of one thread."""
 
     def __init__(self, frame):
         frames = _rec_frames(frame)
@@ -82,12 +82,12 @@ _recordings = {}
 
 
 def _rec_here(frame):
-    """The recording of this thread; frames are those that it found when it was begun."""
+    """The recording of this thread. Its first frames are those that were there when it began."""
     return _recordings.get(threading.get_ident())
 
 
 def _rec_leaving(frame, argument):
-    """Which end a `return` event is, up to 3.11."""
+    """The kind of end that a `return` event reports, up to 3.11."""
     code, at = frame.f_code, frame.f_lasti
     if at < 0:
         return "UNWIND"
@@ -148,7 +148,7 @@ def _rec_start():
 
 
 def _rec_stop():
-    """What is still open is cut."""
+    """Calls that are still open are cut."""
     if not HAS_MONITORING:
         sys.setprofile(None)
     recording = _recordings.pop(threading.get_ident(), None)
@@ -162,7 +162,7 @@ _results = []
 
 
 def _rec_keep(name, recording):
-    # What the recorder itself was called by is none of the job's calls.
+    # The caller of the recorder itself does not belong to the job's calls.
     _results.append(dict(name=name, snapshot=recording.snapshot, records=recording.records, expected=recording.expected))
 
 

@@ -1,6 +1,6 @@
 """Every way in which calls begin, end, stop and go on, as small functions: ROOTS, each run for itself.
 
-They leave nothing suspended behind them, and do the same each time. Two roots run in threads of their own.
+They leave nothing suspended behind, and do the same each time. Two roots run in threads of their own.
 """
 import contextlib
 import functools
@@ -70,7 +70,7 @@ def closes_before_it_began():
 
 
 def abandons():
-    things = [guarding()]  # not a local itself: a recorder may hold those
+    things = [guarding()]  # not itself a local, because a recorder may hold those
     next(things[0])
     things.clear()
     leaf()
@@ -213,7 +213,7 @@ class Odd(metaclass=Meta):
         return self.missing, self.other
 
 
-TEXT = compile("def made():\n  return leaf()\nmade()", "<text>", "exec")  # kept: what is gone cannot be asked for its name
+TEXT = compile("def made():\n  return leaf()\nmade()", "<text>", "exec")  # kept: freed code has no name
 
 
 def uses_objects():

@@ -1,5 +1,5 @@
-"""Does nothing but wait until told "run": then so many calls of each function, and says "ran". Told "noise", it calls
-`excluded` without end, until told something else."""
+"""Waits for "run", then makes a fixed number of calls of each function, and says "ran". After "noise" it calls
+`excluded` without end, until the next word."""
 import select
 
 import pact

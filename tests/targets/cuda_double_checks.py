@@ -1,6 +1,6 @@
-"""Scenes on the doubles of CUDA, for tests/integration/cuda_double_test.py: argv names one, what it saw is printed as JSON.
+"""Scenes on the doubles of CUDA, for tests/integration/cuda_double_test.py: argv names one, its results are JSON.
 
-Nothing here depends on how long something takes: kernels that must not be over in a scene take a thousand seconds.
+Nothing here depends on how long something takes: kernels that must not end in a scene take a thousand seconds.
 """
 import ctypes
 import json
@@ -71,13 +71,13 @@ def one_thread(cuda):
 
 
 def nvtx_to(cuda, library="libdouble_nvtx.so"):
-    """NVTX of a library that makes its first call now, bound to the process's CUPTI."""
+    """The NVTX of a library that makes its first call now, bound to the process's CUPTI."""
     os.environ["NVTX_INJECTION64_PATH"] = cuda.cupti._name
     return Nvtx(library)
 
 
 def annotations(cuda):
-    """Two libraries, of which one called NVTX before there was anything to bind to; a range that was there before."""
+    """Two libraries, one of which called NVTX before it could be bound to anything; and a range from before."""
     os.environ.pop("NVTX_INJECTION64_PATH", None)
     early, client = Nvtx("libdouble_nvtx_other.so"), Client(cuda.cupti)
     early.mark("bound to nothing")
@@ -103,7 +103,7 @@ def annotations(cuda):
 
 
 def every_kind(cuda):
-    """Graphs as a whole, of before and of later, and code that is loaded late, on two GPUs."""
+    """Graphs as a whole, from before and from later, and code that is loaded late, on two GPUs."""
     old, client = Model(cuda), Client(cuda.cupti)
     client.attach((MARKER, RUNTIME, MEMCPY, MEMSET, OVERHEAD, JIT, GRAPH_TRACE, KERNEL))
     cuda.set_device(1)
@@ -131,7 +131,7 @@ def declined(cuda):
 
 
 def before_register(cuda):
-    """Kinds are enabled before there is anywhere to put records."""
+    """Kinds are enabled before any buffer can be requested."""
     model, client = Model(cuda), Client(cuda.cupti)
     enabled = cuda.cupti.cuptiActivityEnable(KERNEL)
     flushed = cuda.cupti.cuptiActivityFlushAll(0)
@@ -146,7 +146,7 @@ def before_register(cuda):
 
 
 def callbacks(cuda):
-    """Which calls call back: none, one that is enabled, none again, all of a domain."""
+    """Which calls have callbacks: none, one that is enabled, none again, all of a domain."""
     model, client, seen = Model(cuda), Client(cuda.cupti), []
     client.subscribe()
 
@@ -168,7 +168,7 @@ def callbacks(cuda):
 
 
 def subscribers(cuda):
-    """Two of them; the second one again after the first has left; and a wrong size of the parameters."""
+    """Two subscribers; the second one again after the first has left; and a wrong size of the parameters."""
     first, second = Client(cuda.cupti), Client(cuda.cupti)
     wrong = second.subscribe(size=8)
     return {"wrong": wrong, "first": first.subscribe("the first"), "second": second.subscribe(), "owner": second.old_name,
@@ -176,7 +176,7 @@ def subscribers(cuda):
 
 
 def stolen_buffers(cuda):
-    """Two clients of the first kind of calls: whoever registers last gets everything."""
+    """Two clients of the first kind of calls: the one that registers last gets everything."""
     model, first, second = Model(cuda), Client(cuda.cupti), Client(cuda.cupti)
     first.attach()
     run(model, 1)
@@ -190,7 +190,7 @@ def stolen_buffers(cuda):
 
 
 def incomplete(cuda):
-    """A kernel that does not end: held back, while others that came later go out; then forced."""
+    """A kernel that does not end is held back while later ones are delivered; then a flush is forced."""
     client, site = Client(cuda.cupti, size=4096), cuda.site("incomplete")
     endless, short = cuda.kernel("endless", FOREVER), cuda.kernel("short", 1000)
     slow, fast = cuda.stream(site), cuda.stream(site)
@@ -206,7 +206,7 @@ def incomplete(cuda):
 
 
 def thread_ids(cuda):
-    """As they come, and as the system calls them."""
+    """Thread IDs by default, and as the system's IDs."""
     model, client = Model(cuda), Client(cuda.cupti)
     client.register()
     cuda.cupti.cuptiActivityEnable(RUNTIME)
@@ -219,7 +219,7 @@ def thread_ids(cuda):
 
 
 def call_lists(cuda):
-    """Calls that are recorded: by a list, by their kind, which overrides it, and without some."""
+    """Calls that are recorded: by a list, by their kind, which overrides it, and all except some."""
     model, client, seen = Model(cuda), Client(cuda.cupti), []
     client.register()
 
@@ -241,7 +241,7 @@ def call_lists(cuda):
 
 
 def finalize(cuda):
-    """Attaches, and finalizes in the exit of a call of its own; twice."""
+    """Attaches, and finalizes in the exit of one of its own calls; twice."""
     model, seen = Model(cuda), []
     driver = ctypes.CDLL("libcuda.so.1")
     for _ in range(2):
@@ -268,7 +268,7 @@ def finalize(cuda):
 
 
 def finalize_badly(cuda):
-    """Outside any call, with records left, while a stream is captured."""
+    """Finalizes outside of any call, with records left, while a stream is captured."""
     client, site = Client(cuda.cupti), cuda.site("finalize_badly")
     stream = cuda.stream(site)
     client.attach()
@@ -283,7 +283,7 @@ def finalize_badly(cuda):
 
 
 def forbidden(cuda):
-    """A flush from where a buffer is handed over, and buffers that are not what was promised."""
+    """A flush from the callback that delivers a buffer, and buffers that break the rules."""
     client, results = Client(cuda.cupti), []
     keep, complete = client._complete, cuda.cupti.cuptiActivityFlushAll
 
@@ -301,7 +301,7 @@ def forbidden(cuda):
 
 
 def attributes(cuda):
-    """Read, set, read again: the pool's limit and buffers of threads."""
+    """Read, set, read again: the pool's limit and the buffers of threads."""
     seen = []
     for number, kind, value in ((2, ctypes.c_size_t, 64), (9, ctypes.c_uint8, 0)):
         for step in ("get", "set", "get"):
@@ -319,7 +319,7 @@ def pool(cuda):
 
 
 def gives_up(cuda):
-    """CUPTI takes itself down in the middle, and can be begun again."""
+    """CUPTI takes itself down meanwhile, and can be started again."""
     client, said = Client(cuda.cupti), []
     client.on_call = lambda domain, callback, result: said.append(result) if (domain, callback) == FATAL_ERROR else None
     client.attach()
@@ -331,7 +331,7 @@ def gives_up(cuda):
 
 
 def captured(cuda):
-    """Which calls a capture of a graph, and a replay of it, tell of."""
+    """Which calls are reported during the capture of a graph, and during its replay."""
     client, calls = Client(cuda.cupti), ((1, 307), (1, 497), (1, 514), (1, 539), (2, 311), (2, 315), (2, 319), (2, 505))
     client.attach()
     for domain, callback in calls:
@@ -341,7 +341,7 @@ def captured(cuda):
 
 
 def bait(cuda):
-    """Whether another thread waits for the count of what was dropped, while and after a buffer is handed over."""
+    """Whether a thread that asks for the count of dropped records waits, during and after the delivery of a buffer."""
     client, given, go_on = Client(cuda.cupti, size=4096), threading.Event(), threading.Event()
     keep = client._complete
 
@@ -365,7 +365,7 @@ def bait(cuda):
 
 
 def reloaded(cuda):
-    """A name's address gets another name before the record is read."""
+    """The address of a name gets another name before the record is read."""
     client, site = Client(cuda.cupti), cuda.site("reloaded")
     kernel = cuda.kernel("the_old_one", 1000)
     stream = cuda.stream(site)

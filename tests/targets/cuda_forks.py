@@ -1,6 +1,6 @@
-"""A job on the doubles of CUDA (tests/doubles/cuda) that launches all the time and forks: each child looks whether it has
-anything of a profiler's shared memory, and ends. Answers "ping" with "pong CHILDREN"; on "finish" it says how many have. On "child" it
-forks one that stays and says "child"; at SIGUSR1 that one says "calls N", how many calls of libcupti were made in it, and ends.
+"""A job on the doubles of CUDA (tests/doubles/cuda) that launches all the time and forks. Each child checks whether it
+has any shared memory of a profiler, and ends. Answers "ping" with "pong CHILDREN"; on "finish" it reports how many had.
+On "child" it forks one that stays and says "child"; at SIGUSR1 that one says "calls N", its number of libcupti calls.
 """
 import contextlib
 import os
@@ -16,7 +16,7 @@ def child():
     try:
         names = ""
         for number in os.listdir("/proc/self/fd"):
-            with contextlib.suppress(FileNotFoundError):  # that of the listing
+            with contextlib.suppress(FileNotFoundError):  # the descriptor of the listing
                 names += os.readlink("/proc/self/fd/" + number)
         with open("/proc/self/maps") as maps:
             status = int("ptrace-prof-arena" in maps.read() + names)

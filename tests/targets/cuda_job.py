@@ -1,15 +1,15 @@
-"""A job on a GPU that is not there: training steps on the doubles of tests/doubles/cuda, in threads, until told to finish. On real
-libraries where the environment names them (cuda_on_gpu.py).
-
-Options: --steps N (0: until told), --rate LAUNCHES (a second and thread; 0: as fast as it goes), --threads N, --version V,
---devices N (threads take turns), --triton (a launch of the driver's in each step), --replays (a step is the replay of a graph
-of kernels, and a wait), --unlike (every other thread runs backward from elsewhere), --no-cupti (its library is not mapped),
---nvtx (it annotates what it does; "epoch" begins before it is ready and ends on "epoch", "epoch over", where the next begins), --truth FILE (what really happened, as JSON, written at the end). Says "ready" when
-every thread did a step. Obeys, each answered when it is done: "ping" ("pong STEPS"); "pause" ("paused": no thread makes a call
-until "resume", "resumed NANOSECONDS"); "reload" ("reloaded": a kernel has another name at the same address); "capture" ("capturing": a stream of its own with some launches, "more" with each "more", until "captured"; then what EndCapture said,
-and if it is a graph, a replay of that); "replay" (the same graph once more: "replayed"); "profile"
-("profiling RESULT": as PyTorch's profiler does, it subscribes to CUPTI or is refused, and takes its buffers); "profiled"
-("profiled KERNELS" that it has); "torch" ("torch True", then "torch False": what PyTorch notes while its profiler runs); anything else ends the job.
+"""A job on a simulated GPU: training steps on the doubles of tests/doubles/cuda, or on real libraries if the
+environment names them (cuda_on_gpu.py), in threads, until "finish". Options: --steps N (0: until finished), --rate
+LAUNCHES (per second and thread; 0: unlimited), --threads N, --version V, --devices N (threads take turns), --triton (a
+driver launch in each step), --replays (a step replays a graph of kernels, and waits), --unlike (every other thread runs
+backward from elsewhere), --no-cupti (its library is not mapped), --nvtx (annotates its work; "epoch" begins before it
+is ready; on "epoch", "epoch over", the next one begins), --truth FILE (what really happened, as JSON, at the end). Says
+"ready" when every thread has done a step. Answers when done: "ping" ("pong STEPS"); "pause" ("paused": no calls until
+"resume", "resumed NANOSECONDS"); "reload" ("reloaded": a kernel has another name at its address); "capture"
+("capturing": a stream of its own with launches, "more" with each "more", until "captured"; then EndCapture's result,
+and a replay of a graph); "replay" (it again: "replayed"); "profile" ("profiling RESULT": like PyTorch's profiler,
+subscribes to CUPTI or is refused, and takes its buffers); "profiled" ("profiled KERNELS" that it has); "torch" ("torch
+True", then "torch False": PyTorch's flag while its profiler runs). Other words end the job.
 """
 import argparse
 import json
@@ -30,7 +30,7 @@ CAPTURED = 7  # launches in the graph of "capture"
 
 
 class Model:
-    """One thread's network: each function below launches by itself, so that a profile can tell them apart."""
+    """One thread's network: each function below launches by itself, so that a profile can distinguish them."""
 
     def __init__(self, cuda, triton=False, nvtx=None, replays=False):
         self.triton, self.nvtx, self.replays, self.fetch, self.steps = triton, nvtx, replays, None, 0
@@ -92,7 +92,7 @@ class Model:
         self.cuda.synchronise(self.site["wait"], self.stream)
 
     def annotated_step(self):
-        """Ranges in one another, one that reaches from the middle of a step into the next, a mark."""
+        """Nested ranges, one that reaches from the middle of a step into the next, a mark."""
         nvtx, self.steps = self.nvtx, self.steps + 1
         nvtx.push("step %d" % self.steps)
         if self.fetch:
@@ -130,7 +130,7 @@ class Model:
 
 
 class UnlikeModel(Model):
-    """As good as the other, but launches from other places."""
+    """Equal to the other model, but launches from other places."""
 
     def backward(self):
         self.backward_elsewhere()
@@ -259,7 +259,7 @@ class Job:
         pact.say("epoch over")
 
     def do_profile(self):
-        site = self.cuda.site("do_profile")  # while a kernel runs: whoever was first has its record in a buffer
+        site = self.cuda.site("do_profile")  # while a kernel runs: the first client has its record in a buffer
         self.cuda.launch(site, self.cuda.kernel("_Z7runningv", 300_000_000), self.cuda.stream(site))
         self.client = Client(self.cuda.cupti)
         subscribed = self.client.subscribe("PyTorch profiler")
@@ -272,7 +272,7 @@ class Job:
         pact.say("troubled")
 
     def do_torch(self):
-        """As far as PyTorch's module goes that notes whether its profiler runs."""
+        """Imitates the part of PyTorch's module that shows whether its profiler runs."""
         module = sys.modules.setdefault("torch.autograd.profiler", types.ModuleType("torch.autograd.profiler"))
         module._is_profiler_enabled = not getattr(module, "_is_profiler_enabled", False)
         pact.say("torch", module._is_profiler_enabled)

@@ -1,6 +1,6 @@
-"""A thread on the doubles of CUDA, so many frames of Python deep, that launches when it is told to: "measure COUNT" is answered
-with "took NANOSECONDS", "buffers" with "times JSON": nanoseconds in which its client handed out, and took back, the last buffers;
-anything else ends it. Option: --depth N.
+"""A thread on the doubles of CUDA, with a given number of Python frames, that launches on request. Answers "measure
+COUNT" with "took NANOSECONDS", and "buffers" with "times JSON": the times in which its client handed out, and took
+back, the last buffers. Any other word ends it. Option: --depth N.
 """
 import argparse
 import ctypes
@@ -24,7 +24,7 @@ def buffer_times(cuda):
 
 
 def serve(cuda, kernel):
-    cuda.runtime.double_launch_many(ctypes.c_void_p(kernel), ctypes.c_uint64(1))  # from now on it uses CUDA
+    cuda.runtime.double_launch_many(ctypes.c_void_p(kernel), ctypes.c_uint64(1))  # now it uses CUDA
     pact.say("ready")
     while True:
         word, *count = pact.hear().split()
@@ -47,7 +47,7 @@ def tick():
 
 
 def run_python():
-    """So that there is a thread that can let a profiler in: it calls functions."""
+    """A thread that calls functions, so that a profiler can get in."""
     while True:
         tick()
 

@@ -1,5 +1,5 @@
-"""A job on the doubles of CUDA whose launches come from where stacks are hard to take: deep recursion, threads that end at
-once, code that is made for one call and gone after it, generators. Until told to finish; options: --truth FILE, --version V.
+"""A job on the doubles of CUDA whose launches come from where stacks are hard to take: deep recursion, threads that end
+at once, code that is made for one call and freed, generators. Runs until "finish"; options: --truth FILE, --version V.
 
 Answers "ping" with "pong ROUNDS" once another round is over.
 """
@@ -49,7 +49,7 @@ class Job:
         self.cuda.replay(self.site["replay"], self.graph, self.stream)
 
     def fresh(self):
-        """Code of another name and length each time, often where the last one was."""
+        """Code of another name and length each time, often at the address of the last one."""
         name = "fresh_%d" % self.rounds
         names = {}
         exec(FRESH.format(name=name, padding="    job.rounds\n" * (self.rounds % 3)), names)
@@ -82,7 +82,7 @@ def main():
     def work():
         while not done.is_set():
             job.round()
-            time.sleep(0.15)  # few enough a second for all of their stacks to be taken
+            time.sleep(0.15)  # few enough a second that all of their stacks are taken
 
     worker = threading.Thread(target=work)
     worker.start()

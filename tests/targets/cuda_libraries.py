@@ -1,5 +1,5 @@
-"""The doubles of CUDA's libraries (tests/doubles/cuda) as a job of Python uses them: by ctypes, mapped from where a wheel has
-them. `Cuda` makes the calls and remembers for each by which function of the job; `truth` is what really happened.
+"""The doubles of CUDA's libraries (tests/doubles/cuda) as a Python job uses them: by ctypes, mapped from where a wheel
+has them. `Cuda` makes the calls and remembers which function of the job made each; `truth` is what really happened.
 """
 import array
 import ctypes
@@ -50,7 +50,7 @@ class Cuda:
         self.runtime = ctypes.CDLL(find(version, "libcudart.so.*"))
         self.engine = ctypes.CDLL(os.path.join(DOUBLES, str(version), "site-packages", "torch", "lib", "libtorch_cuda.so"))
         self.engine.engine_run_backward.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32]
-        # A test may have put something in front of it.
+        # A test may have put another library in front of it.
         self.cupti = ctypes.CDLL(os.environ.get("PP_CUPTI_LIBRARY") or find(version, "libcupti.so.*")) if cupti else None
         self._sites, self._of_thread, self._local = [], {}, threading.local()
         self._backward = threading.Lock()
@@ -89,7 +89,7 @@ class Cuda:
             return said
 
     def run_backward(self, site, kernel, stream, launches):
-        """The thread pt_autograd_0, which has no Python, launches; this one waits for it."""
+        """The thread pt_autograd_0, which has no Python, launches; the calling thread waits for it."""
         with self._backward:  # the truth needs their order
             tid = self.engine.engine_run_backward(kernel, stream, launches)
             self._of_thread.setdefault(tid, array.array("H")).extend([site] * launches)
@@ -99,7 +99,7 @@ class Cuda:
             raise CudaError("CUDA error %d" % result)
 
     def misuse(self):
-        """What clients of libcupti did that they must not: struct cupti_misuse."""
+        """Forbidden things that clients of libcupti did: struct cupti_misuse."""
         counts = (ctypes.c_uint64 * 9)()
         if self.cupti is None:
             return {}
@@ -112,7 +112,7 @@ class Cuda:
         return self.runtime.double_kernel(name.encode(), nanoseconds)
 
     def held_kernel(self, name):
-        """One that is not over before `release`: here it never is."""
+        """A kernel that does not end before `release`; here it never ends."""
         return self.kernel(name, FOREVER)
 
     def release(self):
@@ -123,15 +123,15 @@ class Cuda:
         self._check(self._launch(kernel, Dimensions(*grid), Dimensions(*block), None, shared, stream))
 
     def launch_by_driver(self, site, kernel, stream, grid=(64, 1, 1), block=(256, 1, 1)):
-        """As Triton does."""
+        """Launches as Triton does."""
         if self._launch_by_driver is None:
-            self._launch_by_driver = ctypes.CDLL("libcuda.so.1").cuLaunchKernel  # of the one that is mapped
+            self._launch_by_driver = ctypes.CDLL("libcuda.so.1").cuLaunchKernel  # the library that is mapped
             self._launch_by_driver.argtypes = [ctypes.c_void_p] + [ctypes.c_uint] * 7 + [ctypes.c_void_p] * 3
         self._said().append(site)
         self._check(self._launch_by_driver(kernel, *grid, *block, 0, stream, None, None))
 
     def set_device(self, number):
-        """Of this thread's next streams."""
+        """Sets the device for this thread's next streams."""
         self._check(self.runtime.cudaSetDevice(number))
 
     def copy(self, site, size, kind, stream):
@@ -180,7 +180,7 @@ class Cuda:
 
     def truth(self):
         """What happened, times in nanoseconds of CLOCK_MONOTONIC: {"calls": […], "operations": […]}."""
-        driver = ctypes.CDLL("libcuda.so.1")  # the one that is mapped
+        driver = ctypes.CDLL("libcuda.so.1")  # the library that is mapped
         return {"calls": self._list(driver.double_truth_calls, _Call),
                 "operations": self._list(driver.double_truth_ops, _Operation)}
 

@@ -1,5 +1,5 @@
-"""NVTX as a job of Python uses it, by a library of its own (the double of one, tests/doubles/cuda/nvtx.c), and what the
-job really annotated: `truth`, times in nanoseconds of CLOCK_MONOTONIC.
+"""NVTX as a Python job uses it, through a library of its own (a double, tests/doubles/cuda/nvtx.c), and what the job
+really annotated: `truth`, times in nanoseconds of CLOCK_MONOTONIC.
 """
 import ctypes
 import os

@@ -1,8 +1,8 @@
-"""The real libcudart and libcuda as a job of Python uses them, where there is a GPU: what cuda_libraries.Cuda is on the doubles,
-with kernels that really run. PP_CUDA_RUNTIME is the path of libcudart, PP_CUPTI_LIBRARY that of libcupti.
+"""The real libcudart and libcuda as a Python job uses them, where there is a GPU: the counterpart of
+cuda_libraries.Cuda, with kernels that really run. PP_CUDA_RUNTIME is libcudart's path, PP_CUPTI_LIBRARY libcupti's.
 
-The truth is what the job knows: "operations": [{kind, python, tid, begin, end, names}], one for each call that starts something,
-with the time that the call took (nanoseconds of CLOCK_MONOTONIC) and the names of the kernels that it started, in their order.
+The truth is what the job knows: "operations": [{kind, python, tid, begin, end, names}], one for each call that starts
+work, with the call's time (nanoseconds of CLOCK_MONOTONIC) and the names of the kernels that it started, in order.
 """
 import contextlib
 import ctypes
@@ -13,10 +13,10 @@ from concurrent import futures
 
 from cuda_libraries import Cuda, Dimensions
 
-MEMORY = 1 << 20  # of the device and of the host, for all copies
+MEMORY = 1 << 20  # bytes of the device and of the host, for all copies
 MAPPED_AND_PORTABLE = 3
 CAPTURES_OF_THREAD = 1
-# A kernel of a name: it runs for so many nanoseconds, or until the host says so.
+# A kernel with a name. It runs for so many nanoseconds, or until the host ends it.
 HEAD = """.version 7.0
 .target sm_75
 .address_size 64
@@ -51,7 +51,7 @@ again:
 
 class CudaOnGpu(Cuda):
     def __init__(self, cupti=True):
-        os.environ.setdefault("CUDA_MODULE_LOADING", "EAGER")  # not in the middle of what is captured
+        os.environ.setdefault("CUDA_MODULE_LOADING", "EAGER")  # so that nothing is loaded during a capture
         self.runtime = ctypes.CDLL(os.environ["PP_CUDA_RUNTIME"])
         self._check(self.runtime.cudaFree(None))  # now there is a context, and the driver is mapped
         self.driver = ctypes.CDLL("libcuda.so.1")
@@ -79,7 +79,7 @@ class CudaOnGpu(Cuda):
 
     @contextlib.contextmanager
     def _telling(self, site, kind, names=()):
-        """Of a call that starts something, or adds to what is captured."""
+        """Records a call that starts something, or that adds to what is captured."""
         captured = getattr(self._local, "captured", None)
         begin = time.monotonic_ns()
         yield
@@ -114,7 +114,7 @@ class CudaOnGpu(Cuda):
             self._check(self.driver.cuLaunchKernel(kernel, *grid, *block, 0, stream, self._given(kernel), None))
 
     def run_backward(self, site, kernel, stream, launches):
-        """By a thread of its own, as an engine's, though one that has Python."""
+        """Launches on a thread of its own, like an engine's, although this one has Python."""
         self._engine.submit(lambda: [self.launch(site, kernel, stream) for _ in range(launches)]).result()
 
     def copy(self, site, size, kind, stream):
@@ -127,7 +127,7 @@ class CudaOnGpu(Cuda):
             self._check(self.runtime.cudaMemsetAsync(self._device, 0, min(size, MEMORY), stream))
 
     def begin_capture(self, site, stream):
-        """What other threads do meanwhile is no part of it."""
+        """The capture does not include what other threads do meanwhile."""
         self._check(self.runtime.cudaStreamBeginCapture(stream, CAPTURES_OF_THREAD))
         self._local.captured = []
 

@@ -1,11 +1,11 @@
-"""The job of the transcripts' scenarios (tests/transcripts): on the doubles of CUDA or on a GPU, nothing happens in it but what it is
-told, and all of that is marked in the transcript.
+"""The job of the transcripts' scenarios (tests/transcripts), on the doubles of CUDA or on a GPU. It does only what it
+is asked to do, and marks all of that in the transcript.
 
-Argument: the version of the doubles. Words, each answered "did WORD" when it is over: "work" (two threads, one after the other:
-copies, launches by either API, a memset, the replay of a graph, a wait), "hold" (a kernel that is not over before "release",
-and beside it a short one that is), "other" (another tool subscribes to CUPTI), "leave" (it unsubscribes), "take" (it takes the
-buffers without subscribing, as PyTorch's profiler does, and has kernels recorded) and "give" (it has them given back and
-switches them off). "finish" ends the job.
+Argument: the version of the doubles. Words, each answered "did WORD" when done: "work" (two threads, one after the
+other: copies, launches by either API, a memset, the replay of a graph, a wait), "hold" (a kernel that does not end
+before "release", and beside it a short one that does), "other" (another tool subscribes to CUPTI), "leave" (it
+unsubscribes), "take" (it takes the buffers without subscribing, as PyTorch's profiler does, and has kernels recorded)
+and "give" (it has them given back and switches them off). "finish" ends the job.
 """
 import ctypes
 import os
@@ -23,7 +23,7 @@ SHORT = 5000  # ns
 
 
 class Launcher:
-    """A thread that does what it is given, and what it works with."""
+    """A thread that runs the functions that it is given, and the objects that they use."""
 
     def __init__(self, job, number):
         self.job, self.cuda, self.site = job, job.cuda, job.cuda.site("launcher")
@@ -44,7 +44,7 @@ class Launcher:
             what = self.given.get()
             try:
                 what()
-            except BaseException as error:  # raised again where it was asked for
+            except BaseException as error:  # raised again in the calling thread
                 self.done.put(error)
             else:
                 self.done.put(None)
@@ -56,7 +56,7 @@ class Launcher:
         for _ in range(3):
             cuda.launch(site, self.job.node, self.stream, grid=(3, 1, 1), block=(32, 1, 1))
         self.graph = cuda.end_capture(site, self.stream)
-        self.work()  # what is loaded late is loaded now
+        self.work()  # so that lazily loaded code is loaded now
 
     def work(self):
         cuda, site, stream = self.cuda, self.site, self.stream
@@ -122,7 +122,7 @@ class Job:
         self.cuda.cupti.cuptiActivityDisable(KERNEL)
 
     def hear(self):
-        """The next word. The way in is by Python code that runs, so some does."""
+        """The next word. Python code runs meanwhile, because a tracer needs that to get in."""
         while not select.select([pact.descriptor()], [], [], 0.005)[0]:
             pass
         return pact.hear()
@@ -137,7 +137,7 @@ class Job:
 
 
 def about_gpu():
-    """Which driver it is that is used."""
+    """The version of the driver in use."""
     version = ctypes.c_int()
     ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(version))
     return version.value
@@ -148,7 +148,7 @@ def main():
     job.mark("driver", about_gpu())
     job.obey()
     sys.stdout.flush()
-    os._exit(0)  # a kernel that is held on a double is never over
+    os._exit(0)  # a kernel that is held on a double never ends
 
 
 if __name__ == "__main__":

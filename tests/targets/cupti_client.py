@@ -1,7 +1,7 @@
-"""A client of libcupti in the job itself, by ctypes: for tests of the doubles, and to be the other tool in the way of ours.
+"""A client of libcupti in the job itself, by ctypes: for tests of the doubles, and as another tool beside ours.
 
-It hands out buffers of its own, keeps what comes back, and reads records as the layout of all versions has them: fields that
-every version has are in the same place. `records` gives dictionaries.
+It hands out buffers of its own, keeps what comes back, and reads records by the layout of all versions: fields that
+every version has are at the same place. `records` gives dictionaries.
 """
 import ctypes
 import struct
@@ -72,7 +72,7 @@ class Client:
     def _complete(self, _context, _stream, buffer, size, valid):
         self.completed_on.add(threading.get_native_id())
         if buffer not in self._given:
-            self.foreign += 1  # of a client whose buffers were taken over
+            self.foreign += 1  # from a client whose buffers were taken over
             return
         self.buffers.append(ctypes.string_at(buffer, valid))
         del self._given[buffer]
@@ -106,7 +106,7 @@ class Client:
         return self.library.cuptiActivityRegisterCallbacks(self._callbacks[0], self._callbacks[1])
 
     def attach(self, kinds=(RUNTIME, DRIVER, MEMCPY, MEMSET, SYNCHRONIZATION, OVERHEAD, KERNEL)):
-        """The whole way in; the results of its steps."""
+        """Subscribes, registers and enables all kinds; returns the results of these steps."""
         results = [self.subscribe(), self.library.cuptiSetThreadIdType(1), self.register()]
         results += [self.library.cuptiActivityEnableAndDump(kind) for kind in (DEVICE, CONTEXT, STREAM)]
         return results + [self.library.cuptiActivityEnable(kind) for kind in kinds]
@@ -121,7 +121,7 @@ class Client:
         return count.value
 
     def offsets(self, buffer):
-        """Where the library says that records begin."""
+        """The offsets at which the library finds records."""
         memory, record, found = ctypes.create_string_buffer(buffer, len(buffer)), ctypes.c_void_p(), []
         while self.library.cuptiActivityGetNextRecord(memory, len(buffer), ctypes.byref(record)) == 0:
             found.append(record.value - ctypes.addressof(memory))

@@ -1,4 +1,4 @@
-"""What a libcupti, real or a double, says without a GPU, as JSON. argv: its path, what is asked; buffers come by stdin."""
+"""Facts about a libcupti, real or a double, without a GPU, as JSON. argv: its path, the question. stdin: buffers."""
 import ctypes
 import json
 import os
@@ -27,7 +27,7 @@ def strides(library):
 
 
 def names(library):
-    """{"domain callback": name}, and of results."""
+    """{"domain callback": name}, and the names of results."""
     found = {}
     for domain in (1, 2):
         for callback in range(1, 1024):
@@ -48,7 +48,7 @@ def walk(library):
 
 
 def without_driver(library):
-    """What calls answer where there is no libcuda.so.1. Left out is what ends some versions' process: see the README."""
+    """Results of calls without libcuda.so.1. Calls that end the process with some versions are left out (README)."""
     pointer, size, value = ctypes.c_uint64(), ctypes.c_size_t(1), ctypes.c_uint8(1)
     record, out = ctypes.c_void_p(), ctypes.byref(pointer)
     calls = (
@@ -72,7 +72,7 @@ def without_driver(library):
 
 
 def has(library):
-    """Which of the calls that our own shim may want are there."""
+    """Which of the calls that our own shim may use exist."""
     wanted = ("Subscribe", "Subscribe_v2", "Unsubscribe", "EnableCallback", "EnableDomain", "Finalize", "GetVersion",
               "GetTimestamp", "GetResultString", "GetCallbackName", "SetThreadIdType", "GetThreadIdType", "ActivityEnable",
               "ActivityEnableAndDump", "ActivityDisable", "ActivityEnableRuntimeApi", "ActivityEnableDriverApi",

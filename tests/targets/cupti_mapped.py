@@ -1,5 +1,5 @@
-"""injectable.py in a process that has mapped a libcupti, as a job has that came to a machine without a GPU. argv: its path, then
-what injectable.py takes."""
+"""injectable.py in a process that has mapped a libcupti, like a job on a machine without a GPU. argv: the library's
+path, then the arguments of injectable.py."""
 import ctypes
 import sys
 

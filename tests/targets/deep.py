@@ -1,4 +1,4 @@
-"""Waits at the bottom of a recursion of as many frames as the argument says; "busy" behind it: works there meanwhile."""
+"""Waits at the bottom of a recursion as deep as the argument says; with "busy" after it, it works there meanwhile."""
 import sys
 import threading
 import time

@@ -16,7 +16,7 @@ def main():
     left, seed = int(sys.argv[1]), int(sys.argv[2])
     if len(sys.argv) == 3:
         pact.say("ready")
-        pact.hear()  # "go": somebody watches now
+        pact.hear()  # "go": a recording has begun
     spin(random.Random(seed + left).randrange(200_000))
     if left > 0:
         os.execv(sys.executable, [sys.executable, sys.argv[0], str(left - 1), str(seed), "on"])

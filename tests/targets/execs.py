@@ -1,4 +1,4 @@
-"""execs.py STAMP FILE COUNT: becomes itself again, COUNT times, by an exec of a thread that is not the first, while others
+"""execs.py STAMP FILE COUNT: executes itself again, COUNT times, from a thread that is not the main one, while others
 work and wait; STAMP (tests/programs/exec_stamp.c) notes in FILE how long each exec took."""
 import os
 import sys
@@ -31,4 +31,4 @@ for _ in range(3):
     threading.Thread(target=wait, daemon=True).start()
 threading.Thread(target=become_another).start()
 work(10)
-sys.exit(5)  # an exec that took so long
+sys.exit(5)  # the exec took too long

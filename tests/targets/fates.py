@@ -1,6 +1,6 @@
 """Works in two threads and a child, until at a random moment it meets a fate: exit, exec, fork-and-exit, abort, kill.
 
-Arguments: fate, seed. Says "go" itself is heard first, so that the moment lies inside a recording.
+Arguments: fate, seed. Waits for "go" first, so that the moment is inside a recording.
 """
 import os
 import random

@@ -1,4 +1,4 @@
-"""1,000 calls of `first` before anything else, then calls of `rest` until told to end: by a line, or the end of its input."""
+"""Makes 1,000 calls of `first` before all else, then calls of `rest` until a line, or the end of its input, comes."""
 import select
 import sys
 

@@ -1,5 +1,5 @@
-"""Makes functions, calls each once and frees it, on two threads: the next ones are where it was. What each calls tells
-which one it was."""
+"""Makes functions, calls each once and frees it, on two threads, so the next ones get the same addresses. The function
+that each calls identifies it."""
 import marshal
 import threading
 import time
@@ -24,7 +24,7 @@ TEXT = "def made_{}(mark):\n    return mark()\n"
 
 
 def code_of(letter):
-    """As bytes, from which it is made again and again."""
+    """The code as bytes, from which it is made again and again."""
     module = compile(TEXT.format(letter), letter, "exec")
     return marshal.dumps(next(one for one in module.co_consts if isinstance(one, types.CodeType)))
 

@@ -1,8 +1,8 @@
-"""What calls there really are below some functions, by a recorder in Python that counts frames at every begin.
+"""The true calls below some functions, found by a recorder in Python that counts frames at every begin.
 
 with FrameRecorder(roots) as recorder: …; recorder.found: {name of a root: [[depth, name, whether it is a stretch of
-something that suspends]]}, a row for each begin, in order. Depth is by the begins and ends that the interpreter tells of;
-recorder.deeper: roots below which frames stood in between that it told nothing of.
+something that suspends]]}, a row for each begin, in order. The depth follows the begins and ends that the interpreter
+reports; recorder.deeper: roots below which there were frames in between that it did not report.
 """
 import dis
 import sys
@@ -14,7 +14,7 @@ TOOL = 5
 
 
 def goes_on(frame):
-    """Up to 3.11, at a `call` event: whether that is no beginning (also where something is thrown in first, on 3.11)."""
+    """Up to 3.11, for a `call` event: whether it is no beginning (on 3.11 also if an exception is thrown in first)."""
     if sys.version_info < (3, 11):
         return frame.f_lasti >= 0
     code, at = frame.f_code.co_code, frame.f_lasti
@@ -25,7 +25,7 @@ class _Thread:
     def __init__(self):
         self.root = None    # the frame
         self.rows, self.open = [], []
-        self.stretches = {}  # the last row of each frame that suspends, by address: a frame that is held lives longer
+        self.stretches = {}  # last rows of suspending frames, by address: a held frame lives on
 
 
 class FrameRecorder:
@@ -41,7 +41,7 @@ class FrameRecorder:
             thread.__init__()
             thread.root = frame
         depth, at = 0, frame
-        while at is not thread.root and at is not None:  # 3.9 loses those above a generator that is thrown into
+        while at is not thread.root and at is not None:  # 3.9 loses the frames above a generator that is thrown into
             depth, at = depth + 1, at.f_back
         if depth != len(thread.open):
             self.deeper.add(thread.root.f_code.co_name)

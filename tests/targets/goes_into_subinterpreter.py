@@ -1,4 +1,4 @@
-"""One thread that goes into a subinterpreter again and again and works there, in `inner`; then a little outside, in `own`."""
+"""One thread enters a subinterpreter again and again and works there, in `inner`; then a little outside, in `own`."""
 import pact
 
 CODE = """

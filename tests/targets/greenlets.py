@@ -1,6 +1,6 @@
-"""Greenlets that switch, throw, are killed and dropped, each time "run" is heard; "ran" answers. "finish" ends it.
+"""Greenlets that switch, throw, are killed and dropped, at each "run", which is answered with "ran". "finish" ends it.
 
-argv: the folder in which greenlet is; `late`: it is imported once "run" is heard.
+argv: the folder that contains greenlet; `late`: it is imported only at "run".
 """
 import select
 import sys
@@ -36,7 +36,7 @@ def switches():
 
 
 def handles():
-    """What was thrown has come."""
+    """The thrown exception has arrived."""
 
 
 def catches():
@@ -86,7 +86,7 @@ def kills():
 def drops():
     one = Greenlet(dies)
     one.switch()
-    del one  # which kills it
+    del one  # this kills it
 
 
 def steps():
@@ -107,7 +107,7 @@ def generates():
 
 
 def brief():
-    """Gone before the next one, which comes to its place."""
+    """Ends before the next one begins, which gets its address."""
 
 
 def many():
@@ -157,7 +157,7 @@ def threads():
 
 
 def calls_back(_):
-    """From a C function, which stands on another one's stack."""
+    """Called from a C function that runs on top of another one."""
     return 0
 
 
@@ -192,7 +192,7 @@ def goes_round():
 
 
 def goes_round_elsewhere():
-    """So that it is not always the same one that runs as a trace begins."""
+    """Makes sure that a trace does not always begin in the same greenlet."""
     while True:
         goes_round()
         select.select([pact.descriptor()], [], [], 0.001)

@@ -1,12 +1,12 @@
-"""What the interpreter calls of others' on the way of every call, as numbers: the same before a capture and after it.
+"""The hooks of others that the interpreter calls at every call, as numbers: the same before a capture and after it.
 
-Read out of its structures, because up to 3.11 no function tells of another thread's profile function.
+Read from its structures, because up to 3.11 no function gives another thread's profile function.
 """
 import ctypes
 import sys
 
 # PyThreadState (Include/cpython/pystate.h): c_profilefunc, c_tracefunc, c_profileobj, c_traceobj begin there; before
-# them use_tracing (up to 3.9) or the address of what begins with it.
+# them use_tracing (up to 3.9) or the address of the structure that begins with it.
 _PROFILE = {(3, 8): 56, (3, 9): 56, (3, 10): 56, (3, 11): 64}
 _TOOLS = range(6)
 
@@ -38,7 +38,7 @@ def _of_tools():
 
 
 def hooks():
-    """Can be compared and told as JSON. Of 3.8 without eval_frame, which no function tells there."""
+    """Comparable, and can be JSON. In 3.8 without eval_frame, for which there is no function."""
     evaluate = 0
     if hasattr(ctypes.pythonapi, "_PyInterpreterState_GetEvalFrameFunc"):
         evaluate = _call("_PyInterpreterState_GetEvalFrameFunc", _call("PyInterpreterState_Main"))

@@ -1,10 +1,10 @@
-// A process that pretends to be CPython 3.13 and rewrites its own interpreter structures at random, for ever.
+// A process that imitates CPython 3.13 and rewrites its own interpreter structures at random, for ever.
 //
 // It exports _PyRuntime with a correct _Py_DebugOffsets (order of CPython 3.13's pycore_runtime.h) for structures that
-// live in an arena. One thread writes into them without pause: healthy values, so that a reader gets deep into them,
-// and evil ones: cycles, pointers to themselves, to the wrong kind of object, to the kernel, to nowhere, into a huge
-// mapping of zeros, absurd lengths; and it maps and unmaps pages under the reader. Arguments: the seed, and the id of
-// somebody else's thread, which it claims to be its own.
+// are in an arena. One thread writes into them without pause: valid values, so that a reader gets deep into them, and
+// hostile ones: cycles, pointers to themselves, to the wrong kind of object, to the kernel, to nowhere, into a huge
+// mapping of zeros, absurd lengths. It also maps and unmaps pages under the reader. Arguments: the seed, and the ID of
+// another process's thread, which it claims as its own.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -24,7 +24,7 @@ enum { kObjectSize = 512, kCodeHeader = 256, kThreads = 4 };
 enum Kind { kInterp, kThread, kFrame, kCode, kString, kBytes, kType, kDict, kTuple, kKinds };
 static const int kCounts[kKinds] = {4, 16, 512, 64, 128, 64, 4, 16, 32};
 
-// Offsets of our structures, in bytes; the object header (refcount, type) is 16 bytes everywhere.
+// Offsets in our structures, in bytes; the object header (refcount, type) has 16 bytes everywhere.
 enum {
   kRuntimeFinalizing = 1024, kRuntimeHead = 1032, kRuntimeMain = 1040, kRuntimeSize = 2048,
   kInterpId = 0, kInterpNext = 8, kInterpThreads = 16, kInterpGc = 32, kInterpModules = 160, kInterpSysdict = 168,
@@ -159,7 +159,7 @@ static void HealAll(void) {
   }
 }
 
-// How all of it was in the beginning: names and code come back to what they were, frames and threads move on.
+// The state at the beginning. Names and code are restored from it; frames and threads get new valid values.
 static char* healthy;
 static void Restore(enum Kind kind, int i) {
   char* object = Object(kind, i);
@@ -210,7 +210,7 @@ static void VandaliseRoots(void) {
   Put(runtime, kRuntimeFinalizing, Below(8) ? 0 : Evil(runtime));
 }
 
-// A few lies that stand still: what stands still passes for truth, and is read to the end.
+// Some wrong values that do not change: a reader takes them for the truth, and reads them to the end.
 static void StandStill(void) {
   memcpy(arena, healthy, arena_size);
   Put((char*)&_PyRuntime, kRuntimeHead, At(Object(kInterp, 0)));

@@ -1,12 +1,12 @@
-"""A module whose line table is larger than 1 MiB waits near its end, and says in which line.
+"""A module whose line table is larger than 1 MiB waits near its end, and reports its line.
 
-It is told by the interpreter itself: "line NUMBER SIZE", SIZE the bytes of the table.
+The interpreter itself gives the line: "line NUMBER SIZE", where SIZE is the bytes of the table.
 """
 import sys
 
 import pact
 
-LINES = 400_000 if sys.version_info >= (3, 11) else 600_000  # of three bytes and more, of two
+LINES = 400_000 if sys.version_info >= (3, 11) else 600_000  # entries of three bytes and more, or of two
 
 
 def wait():

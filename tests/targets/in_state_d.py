@@ -1,6 +1,6 @@
-"""A thread waits uninterruptibly (state D): posix_spawn waits for a child that cannot come to its exec yet. Another works.
+"""A thread waits uninterruptibly (state D): posix_spawn waits for a child that cannot exec yet. Another works.
 
-Says where the named pipe is that lets the child go on, and `spawned` when it has.
+Reports the named pipe that lets the child go on, and `spawned` when it has.
 """
 import ctypes
 import os

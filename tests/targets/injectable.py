@@ -1,7 +1,7 @@
-"""Works in one of several ways, answers "ping" with "pong" and "hooks" with what hooks.py says, and knows at its end whether anything was left in it.
-
-Argument: busy, alarms (a signal handler raises all the time: a function,
-method, partial or object, the second argument), threads, sleeping (main waits for messages, 4 workers), idle (everybody waits), asyncio, or forks.
+"""Works in one of several ways, answers "ping" with "pong" and "hooks" with hooks.py's values, and checks at its end
+whether anything was left in it. Argument: busy, alarms (a signal handler raises all the time: a function, method,
+partial or object, the second argument), threads, sleeping (main waits for messages, 4 workers), idle (all wait),
+asyncio, or forks.
 """
 import functools
 import itertools
@@ -35,7 +35,7 @@ def work():
 
 
 def open_files():
-    """What the descriptors lead to, without that of the listing itself."""
+    """The targets of the descriptors, without that of the listing itself."""
     found = []
     for number in os.listdir("/proc/self/fd"):
         try:
@@ -47,7 +47,7 @@ def open_files():
 
 
 def state():
-    """What must be the same afterwards."""
+    """State that must be the same afterwards."""
     monitoring = getattr(sys, "monitoring", None)
     return {
         "names": sorted(vars(sys.modules["__main__"])),
@@ -61,7 +61,7 @@ def state():
 
 
 def leave_strays():
-    """What texts make that run after the collector that had them wait was killed."""
+    """Makes the files that waiting texts make if they run after their collector was killed."""
     for number in range(6):
         os.memfd_create(f"ptrace-prof-stub.{number}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
 

@@ -1,6 +1,6 @@
-"""A job of which no thread of the main interpreter comes to where a tracer can get in. It runs until it is killed.
+"""A job in which no thread of the main interpreter reaches a point where a tracer can get in. Runs until it is killed.
 
-Argument: subinterpreter (all Python runs in one), loop (the main thread waits, another one loops without a call), waits.
+Argument: subinterpreter (all Python runs in one), loop (main waits, another thread loops without a call), waits.
 """
 import threading
 import sys

@@ -1,7 +1,7 @@
-"""A job with a limit or policy that what is brought in could run into. It works until it is told to end.
-
-Argument: locks (all its memory, present and future), locks-all (and may not exceed its limit of that), kills or fails (a system call filter, for
-memfd_create), no-code (another, by which no memory becomes executable, as SELinux' execmem has it), no-new-code (PR_SET_MDWE), or nothing.
+"""A job with a limit or policy that could prevent loading our code. It works until the next word, and then ends.
+Argument: locks (all its memory, present and future), locks-all (and may not exceed its limit for that), kills or fails
+(a system call filter, for memfd_create), no-code (another, which allows no memory to become executable, like SELinux'
+execmem), no-new-code (PR_SET_MDWE), or nothing.
 """
 import ctypes
 import platform

@@ -1,4 +1,4 @@
-"""Two frames with variables of every sort, which wait."""
+"""Two waiting frames with variables of every kind."""
 import pact
 
 

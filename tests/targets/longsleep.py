@@ -1,4 +1,4 @@
-"""The main thread waits in one place for as long as it is asked to."""
+"""The main thread waits in one place until a message comes."""
 import pact
 
 

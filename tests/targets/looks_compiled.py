@@ -1,4 +1,4 @@
-"""Waits in a function whose code object is as those of Nuitka's functions are from CPython 3.11 on, and in a usual one."""
+"""Waits in a function whose code object is like those of Nuitka from CPython 3.11 on, and in an ordinary one."""
 import pact
 
 

@@ -1,5 +1,5 @@
-"""Threads that wait in epoll_wait(2), each of which notes how often that ended early (EINTR), and a main thread that calls.
-Arguments: how many; "asleep": the main thread wakes every 10 ms, calls once, and sleeps again; "by turns": two more threads call."""
+"""Threads that wait in epoll_wait(2) and count how often that ended early (EINTR), and a main thread that calls.
+Arguments: how many; "asleep": main wakes every 10 ms, calls, and sleeps again; "by turns": two more threads call."""
 import ctypes
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Forks so many children (its argument), which wait until it ends."""
+"""Forks children (their number is the argument) that wait until it ends."""
 import os
 import sys
 import pact

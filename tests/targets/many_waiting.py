@@ -1,5 +1,5 @@
-"""200 threads that wait, and one more that wakes up, works for some 20 ms and sleeps again. Argument "asleep": it does not;
-"handing": in its place, begun last, two that hand the GIL to each other all the time."""
+"""200 threads that wait, and one more that wakes up, works for some 20 ms and sleeps again. Argument "asleep": without
+that one; "handing": in its place two threads, started last, that hand the GIL to each other all the time."""
 import os
 import sys
 import threading

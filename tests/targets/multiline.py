@@ -1,7 +1,7 @@
 """Waits below calls whose arguments span lines, in every shape that line tables have trouble with.
 
-The test compares each frame with what faulthandler says, so nothing here is tied to a line number.
-Each shape runs in a thread of its own and ends in wait().
+The test compares each frame with faulthandler's output, so nothing here depends on a line number. Each shape runs in a
+thread of its own and ends in wait().
 """
 import contextlib
 import faulthandler
@@ -18,7 +18,7 @@ release, finger = os.pipe()
 
 
 def wait(*_, **__):
-    os.read(release, 1)  # the whole body: a thread that is in here stays on this line
+    os.read(release, 1)  # the whole body: a thread in this function stays on this line
     return 0
 
 
@@ -348,7 +348,7 @@ def through_c_code():
 
 
 def generated(name, gap, indent):
-    """Jumps of many lines forth and back, and columns far to the right."""
+    """Jumps over many lines forward and back, and columns far to the right."""
     source = (gap + "def " + name + "():\n    return identity(" + " " * indent + "identity(1),\n" + gap
               + "        wait(2,\n" + gap + " " * indent + "identity(3)),\n" + gap + "        4)\n")
     names = {"identity": identity, "wait": wait}

@@ -1,6 +1,6 @@
-"""Calls whose names are easily taken for others': told a word, does what it names and says "ran".
+"""Calls whose names are easily confused. At a word, it does what the word names and says "ran".
 
-Goes round in between, so that a trace has begun when it shows `goes_round`.
+Calls goes_round in between, so that a trace has begun when it shows `goes_round`.
 """
 import functools
 import select
@@ -11,7 +11,7 @@ CODES = 2000
 
 
 def make(number):
-    """One child of a child: fn_N, whose line is N + 1 for the first part, and always 1 for the second."""
+    """Code nested in nested code: fn_N, whose line is N + 1 for the first part, and always 1 for the second."""
     namespace = {}
     exec("\n" * number + "def fn_%d(): pass" % number, namespace)
     namespace["fn_%d" % number]()
@@ -53,7 +53,7 @@ class Called:
 
 
 def of_super(mapped):
-    """The first that has dict.__getitem__ is of another class than all later ones."""
+    """The first object with dict.__getitem__ has another class than all later ones."""
     Listed([1])
     mapped["a"]
     len(mapped)

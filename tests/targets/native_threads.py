@@ -1,7 +1,7 @@
-"""Native threads that keep a PyThreadState but have no Python frame: what PyTorch's autograd threads look like.
+"""Native threads that keep a PyThreadState but have no Python frame, like PyTorch's autograd threads.
 
-Each is a pthread made through ctypes that takes the GIL (PyGILState_Ensure), lets go of it (PyEval_SaveThread) and
-sleeps in C for ever, all in functions of libpython and libc: the start routine is assembled below (x86-64).
+Each is a pthread made through ctypes that takes the GIL (PyGILState_Ensure), releases it (PyEval_SaveThread) and sleeps
+in C for ever, all in functions of libpython and libc: the start routine is assembled below (x86-64).
 """
 import ctypes
 import mmap

@@ -1,5 +1,5 @@
-"""Works under a system call filter of its own by which it may make no memfd, as jobs in sandboxes do. Argument: "fails" (EPERM), or
-"kills" (the process that tries)."""
+"""Works under a system call filter of its own that allows no memfd, as jobs in sandboxes do. Argument: "fails" (EPERM),
+or "kills" (the calling process)."""
 import platform
 import select
 import sys

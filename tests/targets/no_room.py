@@ -1,4 +1,4 @@
-"""As traced.py, with no byte unused behind the writable segments of what it has loaded."""
+"""Like traced.py, but without any unused byte behind the writable segments of its loaded files."""
 import ctypes
 
 PAGE = 4096
@@ -25,7 +25,7 @@ def _use(address, size):
 def _fill(loaded, _size, _argument):
     one = loaded.contents
     if (one.name or b"").rpartition(b"/")[2].startswith(b"ld-"):
-        return 0  # uses what is behind its own
+        return 0  # uses the memory behind its own
     for segment in one.segments[:one.count]:
         end = one.base + segment.address + segment.size
         if segment.kind == LOADED and segment.flags & WRITABLE and end % PAGE:

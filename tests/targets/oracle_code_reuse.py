@@ -1,7 +1,7 @@
 """Functions compiled anew all the time, so that the memory of dead code objects is used again by others.
 
-The N-th pair stands on lines 10 N and following of <churn-N>: a name, a line and a file that do not belong together
-show that something was read from memory that had changed.
+The N-th pair is on lines 10 N and following of <churn-N>. A name, a line and a file that do not belong together show
+that something was read from memory that had changed.
 """
 # rule: churn -> outer_(\d+)
 # rule: outer_(\d+) -> inner_\1

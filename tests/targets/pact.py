@@ -1,4 +1,4 @@
-"""What a target and its test say to each other, over the socket PP_PACT_FD. Without one: nothing, and ready to run by hand.
+"""The messages between a target and its test, over the socket PP_PACT_FD. Without it: none, and ready to run by hand.
 
 Every target says "ready" when it does what it is for. Runs on Python 3.8 and later, like everything in this folder.
 """
@@ -13,7 +13,7 @@ def say(*words):
 
 
 def hear():
-    """Blocks until told something; "" when the test is gone."""
+    """Waits for a message; "" when the test is gone."""
     if _fd < 0:
         return input()
     return os.read(_fd, 4096).decode()

@@ -1,6 +1,6 @@
 """A parent with two children (fork and exec) and a grandchild, all waiting, and a zombie that stays one.
 
-Each of them says "process ROLE", and the kernel tells the test its pid. The test kills them all.
+Each of them says "process ROLE", and the kernel gives the test its PID. The test kills them all.
 """
 import os
 import subprocess

@@ -1,5 +1,5 @@
-"""Runs a suite of CPython's own tests. Arguments: its name (test_dataclasses), and, to have its calls counted by sys.setprofile,
-a file for them: JSON, [[file, line, name, how often]…], of all but what had been imported before.
+"""Runs a suite of CPython's own tests. Arguments: its name (test_dataclasses), and, to have its calls counted by
+sys.setprofile, a file for the counts: JSON, [[file, line, name, how often]…], for all code except that imported before.
 """
 import atexit
 import sys
@@ -8,7 +8,7 @@ counts = {}
 
 
 def count(frame, event, argument):
-    """By what is said of the code: two that are alike are equal, whatever their files."""
+    """Counts by the code's attributes, as code objects that are alike compare equal, whatever their files."""
     if event == "call":
         code = frame.f_code
         key = code.co_filename, code.co_firstlineno, getattr(code, "co_qualname", code.co_name)
@@ -27,7 +27,7 @@ def tell():
 
 before = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
 if len(sys.argv) > 2:
-    atexit.register(tell)  # the first to be registered is the last to be called
+    atexit.register(tell)  # the first one registered is called last
     sys.setprofile(count)
 
 import io  # noqa: E402

@@ -1,4 +1,4 @@
-"""Two methods and a nested function that share the name `run`, told apart by qualified names (3.11 and later)."""
+"""Two methods and a nested function that share the name `run` and differ in their qualified names (3.11 and later)."""
 import threading
 import pact
 

@@ -1,7 +1,7 @@
 """A job that an exact trace cannot get into, for one of several reasons. Its main thread waits for its end, a worker works.
 
-Argument: frames (another tool evaluates them, up to 3.11), profiler (the only place for one is taken), files (none may
-be above 16 KiB, and SIGXFSZ has its default action, as in programs that embed Python), or nothing.
+Argument: frames (another tool evaluates them, up to 3.11), profiler (the only place is taken), files (none may exceed
+16 KiB, and SIGXFSZ has its default action, as in programs that embed Python), or nothing.
 """
 import ctypes
 import mmap
@@ -12,7 +12,7 @@ import sys
 import threading
 import pact
 
-kept = []  # what the interpreter has the addresses of
+kept = []  # objects whose addresses the interpreter holds
 
 
 def add(number):
@@ -26,7 +26,7 @@ def work():
 
 
 def evaluate_frames():
-    """By instructions that go on to the interpreter's own function: x86-64."""
+    """Evaluates frames through machine code that jumps to the interpreter's own function: x86-64."""
     address = ctypes.cast(ctypes.pythonapi._PyEval_EvalFrameDefault, ctypes.c_void_p).value
     code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     code.write(b"\x48\xb8" + struct.pack("<Q", address) + b"\xff\xe0")  # mov rax, address; jmp rax

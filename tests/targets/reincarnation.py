@@ -1,5 +1,5 @@
-"""Becomes another program of the same interpreter when told "go", at the same addresses as far as that can be had: exec
-without a random layout. The functions of each life bear its name, "early" or "later".
+"""At "go", becomes another program of the same interpreter, at the same addresses if possible: exec without address
+space randomisation. The functions before and after it are named "early" and "later".
 """
 import ctypes
 import os

@@ -1,6 +1,6 @@
-"""Works on two threads, and scribbles on the memory that it shares with whoever traces its calls, as long as there is any.
+"""Works on two threads, and scribbles on the memory that it shares with the tracer of its calls, while there is any.
 
-Arguments: seed; "records": on what events are told in, "all": on the rest of it, too, which may be the end of it.
+Arguments: seed; "records": on the events only, "all": on the rest too, which may crash this process.
 """
 import ctypes
 import os
@@ -27,7 +27,7 @@ def work():
 
 
 def shared():
-    """(address, size); None: nobody traces us."""
+    """(address, size); None: not traced."""
     with open("/proc/self/maps") as maps:
         for found in map(SHARED.match, maps):
             if found:
@@ -41,7 +41,7 @@ def must_not_shrink():
         try:
             if "ptrace-prof-ring" in os.readlink(f"/proc/self/fd/{entry}"):
                 os.ftruncate(int(entry), 0)
-                os._exit(99)  # the one who traces would fault
+                os._exit(99)  # the collector would fault
         except OSError:
             pass
 

@@ -1,8 +1,8 @@
-"""Runs all shapes of calls when told, while something else is on in this process; and says before what is to be expected.
+"""Runs all shapes of calls on request, while another tool is active in this process. Reports the expected calls first.
 
-argv: nothing, settrace, monitoring (as a coverage tool has it), profiler (cProfile, all the time) or setprofile (set and
-cleared by the job, around each shape). Says "shape NAME JSON" for each, and "all". Words: "run" and "fork" are answered by
-"ran"; "exec" and "exit" are what they say, after a run.
+argv: nothing, settrace, monitoring (as a coverage tool uses it), profiler (cProfile, all the time) or setprofile (set
+and cleared by the job, around each shape). Says "shape NAME JSON" for each, and "all". Words: "run" and "fork" are
+answered with "ran"; "exec" and "exit" do what they say, after a run.
 """
 import contextlib
 import gc
@@ -21,7 +21,7 @@ CHILDREN = 8
 
 
 def expect():
-    call_shapes.all_of_them()  # caches fill, and specialisation settles
+    call_shapes.all_of_them()  # so that caches fill and specialisation settles
     with frame_recorder.FrameRecorder(call_shapes.ROOTS + call_shapes.IN_THREADS) as recorder:
         call_shapes.all_of_them()
     for name, rows in recorder.found.items():
@@ -43,7 +43,7 @@ def settrace():
 
 @contextlib.contextmanager
 def monitoring():
-    """Lines, each told once: as coverage does it from 3.12 on."""
+    """Each line is reported once, as coverage does it from 3.12 on."""
     tool, event = sys.monitoring.COVERAGE_ID, sys.monitoring.events.LINE
     lines = []
 
@@ -88,7 +88,7 @@ def with_profile_of_its_own():
 
 
 def fork():
-    """Children that do the same, and every other then becomes another program."""
+    """Children that do the same; every other one then becomes another program."""
     children = []
     for number in range(CHILDREN):
         child = os.fork()
@@ -119,7 +119,7 @@ def codes_below(code):
 
 
 def leave():
-    """Code objects outlive the interpreter: what frees them while a collector is late is not what is tested here."""
+    """Keeps code objects alive until the end: that they are freed while a collector is late is not tested here."""
     import ctypes
     for function in [one for one in gc.get_objects() if isinstance(one, types.FunctionType)]:
         for code in codes_below(function.__code__):

@@ -1,4 +1,4 @@
-"""Threads that wait, each in a way of its own, beside two that compete for the GIL. Argument "gc": one that collects."""
+"""Threads that wait, each in its own way, and two that compete for the GIL. Argument "gc": also one that collects."""
 import gc
 import os
 import select

@@ -1,7 +1,7 @@
-"""A training loop whose optimizer is made as torch.optim makes it, with another thread beside it.
+"""A training loop whose optimizer is made like those of torch.optim, and another thread.
 
 Each step calls forward three times and then the optimizer's step once. "children N" on the command line: with N forked
-children that wait for its end. Without "train" there, no step is ever taken. "burn": answered after many calls.
+children that wait for its end. Without "train" there, it takes no steps. "burn": answered after many calls.
 """
 import os
 import select
@@ -11,7 +11,7 @@ import time
 
 import pact
 
-# What torch/optim/optimizer.py does to the step of each optimizer; its file and qualified names are what counts.
+# What torch/optim/optimizer.py does to the step of each optimizer. Only its file and qualified names matter.
 OPTIMIZER = '''
 import functools
 
@@ -70,7 +70,7 @@ def make_optimizer():
 
 
 def fork_children(count):
-    readable, writable = os.pipe()  # whose end is ours
+    readable, writable = os.pipe()  # the pipe ends with us
     for _ in range(count):
         if os.fork() == 0:
             os.close(writable)

@@ -1,7 +1,7 @@
 """The checks of the tracer stub that run inside an interpreter; each says "good NAME" or "bad NAME\n what".
 
-argv: names of the checks to run (default: all). They run one after the other in one process, so that each but the
-first re-attaches to the resident stub.
+argv: names of the checks to run (default: all). They run one after the other in one process, so that all but the first
+re-attach to the resident stub.
 """
 import sys
 import traceback
@@ -27,4 +27,4 @@ for _name in sys.argv[1:] or list(CHECKS):
     except BaseException:
         pact.say("bad", _name + "\n" + traceback.format_exc()[-3000:])
 pact.say("done")
-Capture(STUB).__enter__()  # the interpreter ends in the middle of a capture
+Capture(STUB).__enter__()  # the interpreter ends during a capture

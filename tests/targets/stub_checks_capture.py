@@ -1,4 +1,4 @@
-"""The life of a capture: beginning, refusal, and every way to its end."""
+"""The life of a capture: its beginning, refusals, and every way to its end."""
 import ctypes
 import os
 import sys
@@ -46,7 +46,7 @@ def check_nothing_is_left(stub):
 
 
 def _queue(entry):
-    """As a collector does; then runs until the interpreter has called it."""
+    """Queues a call as a collector does; then runs until the interpreter has made it."""
     prototype = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
     assert prototype(("Py_AddPendingCall", ctypes.pythonapi))(entry, None) == 0
 
@@ -74,7 +74,7 @@ def check_leaving_twice(stub):
 
 
 def check_entering_twice(stub):
-    """Each nonce is served once: while its capture is on, and afterwards."""
+    """Each nonce is served once: during its capture and afterwards."""
     with Capture(stub) as capture:
         stub.enter(nonce=capture.nonce)
         assert len(descriptors("pp-stub-test")) == 1
@@ -120,7 +120,7 @@ def _raises_after(expire):
 
 
 def check_leaving_in_the_middle_of_an_exception(stub):
-    """The lease ends just before a frame is left by an exception: the exception is not ours to lose."""
+    """The lease ends just before a frame is left by an exception, which must not be lost."""
     with Capture(stub) as capture:
         lease = ctypes.c_uint64.from_buffer(capture.memory, 96)
         try:
@@ -154,7 +154,7 @@ def check_asked_to_leave_while_armed(stub):
 
 
 def _in_child(function):
-    """For what cannot be undone in a process."""
+    """For changes that cannot be undone in a process."""
     child = os.fork()
     if child == 0:
         status = 1
@@ -169,9 +169,9 @@ def _in_child(function):
 
 
 def check_an_audit_hook_that_calls_python(stub):
-    """Events come while the hooks are being installed and taken off; with a lease that is over they may end nothing yet.
+    """Events come while the hooks are installed and removed; an expired lease must not end anything yet then.
 
-    In the newest thread: it is the first to have a profile function, while others still get theirs (up to 3.11)."""
+    Runs in the newest thread: it gets a profile function first, while others still get theirs (up to 3.11)."""
     def work():
         def hook(*_):
             stub_corpus.leaf()
@@ -196,7 +196,7 @@ def check_an_audit_hook_that_calls_python(stub):
 
 
 def check_an_audit_hook_that_refuses(stub):
-    """To begin: an error, and nothing is left on. To end: we are off all the same."""
+    """At the begin: an error, and no hook is left. At the end: our hooks are removed all the same."""
     def work():
         refusing = []
 
@@ -204,7 +204,7 @@ def check_an_audit_hook_that_refuses(stub):
             if refusing and event in ("sys.setprofile", "sys.monitoring.register_callback"):
                 raise PermissionError(event)
         sys.addaudithook(hook)
-        if sys.version_info < (3, 9):  # which itself says there what it ignores
+        if sys.version_info < (3, 9):  # that version itself reports what it ignores
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         refusing.append(True)
         error = _refused(stub)
@@ -234,7 +234,7 @@ def check_errno_is_preserved(stub):
 
 
 def check_a_profiler_of_the_job(stub):
-    """Is never replaced: refused, or next to it."""
+    """It is never replaced: we are refused, or beside it."""
     if HAS_MONITORING:
         sys.monitoring.use_tool_id(3, "somebody")
         with Capture(stub) as capture:
@@ -280,7 +280,7 @@ def check_a_profiler_on_another_thread(stub):
 
 
 def check_a_profiler_that_the_job_sets_meanwhile(stub):
-    """Stays when we leave, and is told."""
+    """It stays when we leave, and is reported."""
     seen = []
 
     def theirs(frame, event, _argument):
@@ -307,7 +307,7 @@ def check_a_profiler_that_the_job_sets_meanwhile(stub):
 
 
 def check_a_descriptor_that_is_somebody_elses_now(stub):
-    """The job closed our descriptor and opened another file: it stays open."""
+    """The job closed our descriptor and opened another file under its number: that file stays open."""
     with Capture(stub) as capture:
         (number,) = descriptors(f"pp-stub-test-{capture.nonce} ")
         os.close(number)
@@ -319,7 +319,7 @@ def check_a_descriptor_that_is_somebody_elses_now(stub):
 
 
 def check_a_file_size_limit(stub):
-    """A memory file above RLIMIT_FSIZE would be SIGXFSZ: it is an error instead."""
+    """A memory file above RLIMIT_FSIZE would cause SIGXFSZ: it must give an error instead."""
     import resource
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, before[1]))

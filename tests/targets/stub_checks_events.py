@@ -1,4 +1,4 @@
-"""What is recorded, on one thread: each event against an expectation by hand, or against a recorder in Python."""
+"""What is recorded on one thread: events are compared with expectations by hand, or with a recorder in Python."""
 import ctypes
 import gc
 import os
@@ -15,7 +15,7 @@ EVENT_TAGS = ("START", "RESUME", "THROW", "RETURN", "YIELD", "UNWIND")
 
 
 def records(capture, tid=TID):
-    """All records of a thread, from the one ring that it had."""
+    """All records of a thread, from its only ring."""
     indices = capture.index_of(tid)
     assert len(indices) == 1, (tid, indices)
     return capture.raw(indices[0])
@@ -66,7 +66,7 @@ def check_deep_recursion(stub):
 
 
 def _recorded_by_python(function):
-    """What the interpreter says to a recorder written in Python: ("in" or "out", code object)."""
+    """The events of a recorder written in Python: ("in" or "out", code object)."""
     found = []
     if not HAS_MONITORING:
         def record(frame, event, _argument):
@@ -111,9 +111,9 @@ def _library_work():
 
 
 def check_against_a_recorder_in_python(stub):
-    for _ in range(3):  # caches fill
+    for _ in range(3):  # so that caches fill
         _library_work()
-    gc.disable()  # a collection would run finalizers in one of the two
+    gc.disable()  # a collection would run finalizers in only one of them
     try:
         expected = _recorded_by_python(_library_work)
         with Capture(stub) as capture:
@@ -132,7 +132,7 @@ def check_against_a_recorder_in_python(stub):
 
 
 def _builtin_names(found):
-    """C calls as "TAG name": the name from the PyMethodDef that follows, "?" where none does."""
+    """C calls as "TAG name", with the name from the PyMethodDef that follows, or "?" if none does."""
     said = []
     for at, (_, tag, _value) in enumerate(found):
         if tag == "C_CALL":
@@ -212,7 +212,7 @@ def check_no_c_calls_unless_asked(stub):
 
 
 def check_frames_of_generators(stub):
-    """FRAME after each event of a generator, and nowhere else, tells two of the same code apart."""
+    """FRAME comes after each event of a generator, and nowhere else, to distinguish two with the same code."""
     with Capture(stub) as capture:
         for _ in zip(stub_corpus.numbers(), stub_corpus.numbers()):
             stub_corpus.leaf()
@@ -266,7 +266,7 @@ def _since(capture, index, start):
 
 
 def check_overflow(stub):
-    """The gap says exactly what is missing: nothing lost silently, nothing twice."""
+    """The gap has exactly the missing events: nothing is lost silently, nothing comes twice."""
     with Capture(stub) as whole:
         stub_corpus.nothing()
         (index,) = whole.index_of(TID)
@@ -280,10 +280,10 @@ def check_overflow(stub):
         (index,) = capture.index_of(TID)
         head, tail = capture.words(index)
         tail.value = start = head.value
-        _overflowing()  # from here on nothing in Python is called, until the ring is drained
+        _overflowing()  # from here until the ring is drained, no Python function is called
         drained_to = head.value
         copy = capture.memory[:]
-        tail.value = start + 8  # not enough to go on
+        tail.value = start + 8  # not enough to continue
         stub_corpus.nothing()
         stub_corpus.nothing()
         still_at = head.value
@@ -312,7 +312,7 @@ def _dive(depth):
 
 
 def check_the_limit_of_recursion(stub):
-    """Is where it was, and every frame that began ended."""
+    """The limit is the same as without a trace, and every frame that began ended."""
     sys.setrecursionlimit(1000)
     plain = _dive(0)
     with Capture(stub) as capture:
@@ -341,7 +341,7 @@ async def _tasks():
 
 
 def check_asyncio(stub):
-    """Frames of tasks nest: every end belongs to the last beginning, and a coroutine's frames are told by address."""
+    """Frames of tasks nest: every end belongs to the last beginning, and addresses identify a coroutine's frames."""
     import asyncio
     asyncio.run(_tasks())
     with Capture(stub) as capture:
@@ -383,9 +383,9 @@ def _suspends():
 
 
 def check_a_handler_raises_before_a_frame_tells(stub):
-    """On 3.11, and from 3.13 on, it runs before the event of its frame. Each call has both its ends all the same."""
+    """On 3.11, and from 3.13 on, it runs before the event of its frame. Still, each call has both its ends."""
     names = {id(function.__code__): function.__name__ for function in (_raises, _suspends, _called)}
-    raise_signal = ctypes.CDLL(None)["raise"]  # looks at no signal itself: the function that is called next does
+    raise_signal = ctypes.CDLL(None)["raise"]  # does not check for signals itself: the next called function does
     before = signal.signal(signal.SIGUSR1, _raises)
     generator = _suspends()
     next(generator)
@@ -407,7 +407,7 @@ def check_a_handler_raises_before_a_frame_tells(stub):
 
 
 def check_next_to_a_tracer_of_the_job(stub):
-    """sys.settrace goes on as if we were not there."""
+    """sys.settrace works as if we were not there."""
     lines = []
 
     def theirs(frame, event, _argument):
@@ -460,7 +460,7 @@ def check_a_capture_costs_nothing_afterwards(stub):
     captures(20)
     before = resident(), mappings(), sorted(os.listdir("/proc/self/fd")), len(gc.get_objects())
     captures(200)
-    if IS_FREE_THREADED:  # its allocator gives back late: memory goes up and down by more than captures could leave
+    if IS_FREE_THREADED:  # its allocator frees late: memory varies by more than captures could leave
         sizes = [(captures(100), resident())[1] for _ in range(8)]
         assert min(sizes[4:]) <= max(sizes[:4]), sizes
         return

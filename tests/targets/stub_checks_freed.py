@@ -1,5 +1,5 @@
-"""Code objects are told as they are freed: from 3.12 on by a watcher, else by the word of their type that says how they
-are; either is there for the capture alone."""
+"""Code objects are reported when they are freed: from 3.12 on by a watcher, else through the slot of their type that
+frees them. Either exists only during a capture."""
 import contextlib
 import ctypes
 import gc
@@ -9,22 +9,22 @@ import sys
 from stub_collector import FREED, IS_FREE_THREADED, WATCHES_CODE, Capture
 
 CAN_WATCH = sys.version_info >= (3, 12)
-# tp_name, tp_basicsize, tp_itemsize, tp_dealloc, behind the head of an object with a size
+# tp_name, tp_basicsize, tp_itemsize, tp_dealloc, after the header of a variable-size object
 _CODE = type(compile("0", "", "eval"))
-_frees = ctypes.c_uint64.from_address(id(_CODE) + bytes.__basicsize__ - 9 + 24)  # bytes: a hash and a byte more
+_frees = ctypes.c_uint64.from_address(id(_CODE) + bytes.__basicsize__ - 9 + 24)  # bytes: its own hash and one byte
 ALL_WATCHERS = 8  # CODE_MAX_WATCHERS
 NAMES = ("co_name", "co_qualname") if sys.version_info >= (3, 11) else ("co_name",)
 _nobody = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p)(lambda event, code: 0)
 
 
 def collect():
-    """Without a GIL nobody counts who has a code object: only the garbage collector finds it."""
+    """Without a GIL, references to code objects are not counted: only the garbage collector finds unused ones."""
     if IS_FREE_THREADED:
         gc.collect()
 
 
 def make_and_free():
-    """The address at which a code object was."""
+    """The address of a code object that has been freed."""
     where = id(compile("0", "freed", "eval"))
     collect()
     return where
@@ -32,7 +32,7 @@ def make_and_free():
 
 @contextlib.contextmanager
 def all_watchers_taken():
-    """Yields how many there were left."""
+    """Yields how many watchers were left."""
     add, clear = ctypes.pythonapi.PyCode_AddWatcher, ctypes.pythonapi.PyCode_ClearWatcher
     taken = []
     with contextlib.suppress(RuntimeError):
@@ -71,8 +71,8 @@ def check_more_code_is_freed_than_is_kept(stub):
 
 
 def check_names_are_told_as_far_as_they_fit(stub):
-    """The last characters; of what is no str, nothing."""
-    if IS_FREE_THREADED and sys.version_info < (3, 14):  # such code is immortal there once there was a thread
+    """The last characters of a name; nothing for an object that is not a str."""
+    if IS_FREE_THREADED and sys.version_info < (3, 14):  # there, such code is immortal once there was a thread
         return
     class Text(str):
         pass
@@ -80,7 +80,7 @@ def check_names_are_told_as_far_as_they_fit(stub):
     with Capture(stub) as capture:
         code = compile("0", "file", "eval")
         for name in ("n" * 20, "a" + "z" * 500, "\u0416" * 60, Text("t" * 100)):
-            collect()  # what there was before
+            collect()  # removes earlier ones
             code.replace(**dict.fromkeys(NAMES, name))
             collect()
             _, length, _, copied, _ = capture.last_freed()
@@ -99,13 +99,13 @@ def check_the_word_of_the_type_goes_with_the_capture(stub):
         with Capture(stub) as capture:
             assert _frees.value == meanwhile
             capture.expire()
-            make_and_free()  # whose call is an event
+            make_and_free()  # its call is an event
         assert _frees.value == before, (_frees.value, before)
-    assert (meanwhile != before) == (not CAN_WATCH or not IS_FREE_THREADED)  # there the watcher is from the first capture on
+    assert (meanwhile != before) == (not CAN_WATCH or not IS_FREE_THREADED)  # there the watcher stays
 
 
 def check_a_function_of_the_job_in_that_word_stays(stub):
-    """It may call ours for ever: nothing of ours is taken away, and none is put in front of itself."""
+    """That function may call ours for ever, so nothing of ours is removed, and ours is never put in front of itself."""
     if CAN_WATCH:
         return
     freed = []
@@ -135,12 +135,12 @@ def check_the_watcher_goes_with_the_capture(stub):
         return
     with Capture(stub):
         meanwhile = free_watchers()
-    before = meanwhile if IS_FREE_THREADED else meanwhile + 1  # there it stays: it cannot be taken off safely
+    before = meanwhile if IS_FREE_THREADED else meanwhile + 1  # it stays there, as it cannot be removed safely
     assert free_watchers() == before
     with Capture(stub) as capture:
         assert free_watchers() == meanwhile
         capture.expire()
-        make_and_free()  # whose call is an event
+        make_and_free()  # its call is an event
     assert free_watchers() == before
 
 

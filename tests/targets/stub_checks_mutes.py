@@ -1,4 +1,4 @@
-"""Code of which the stub tells nothing, and what is left of that: 3.12 and later. And what an event costs."""
+"""Code whose events the stub does not report, and what remains of it: 3.12 and later. Also the cost of an event."""
 import builtins
 import os
 import signal
@@ -50,7 +50,7 @@ MUTED = [function.__code__ for function in (excluded, generator, raising, calls_
 
 
 def told(capture, codes=MUTED):
-    """How often each tag was told of the code objects."""
+    """How many events of each tag there are for these code objects."""
     found = {}
     for _, tag, value in records(capture):
         if tag in EVENT_TAGS and value in [id(code) for code in codes]:
@@ -59,7 +59,7 @@ def told(capture, codes=MUTED):
 
 
 def full():
-    """What is told of them where nothing is muted."""
+    """The events of these functions if nothing is muted."""
     return {"START": 9, "RETURN": 7, "YIELD": 3, "RESUME": 2, "THROW": 1, "UNWIND": 2}
 
 
@@ -98,7 +98,7 @@ def check_a_table_without_entries_changes_nothing(stub):
 
 
 def check_muting_does_not_outlive_its_capture(stub):
-    """What was switched off is told again, although it did not run between the two captures."""
+    """Events that were switched off are reported again, although the code did not run between the two captures."""
     if not HAS_MONITORING:
         return
     for _ in range(3):
@@ -123,7 +123,7 @@ def check_muting_does_not_outlive_a_lost_lease(stub):
 
 
 def check_muting_does_not_outlive_a_tool_id_that_was_taken(stub):
-    """The job takes our id while code is muted: it keeps the id, and is told of everything."""
+    """The job takes our tool ID while code is muted. It keeps the ID, and gets all events."""
     if not HAS_MONITORING:
         return
     monitoring = sys.monitoring
@@ -144,7 +144,7 @@ def check_muting_does_not_outlive_a_tool_id_that_was_taken(stub):
 
 
 def check_what_others_switched_off_is_told_to_them_again(stub):
-    """Nothing is taken from another tool: it hears of each place once more after our capture, then no more."""
+    """Nothing is taken from another tool: it gets an event of each place once more after our capture, then no more."""
     if not HAS_MONITORING:
         return
     monitoring = sys.monitoring
@@ -171,12 +171,12 @@ def check_what_others_switched_off_is_told_to_them_again(stub):
 
 
 def check_other_code_at_the_address_is_told(stub):
-    """An entry is of one code object, not of its address."""
+    """An entry is for one code object, not for its address."""
     if not HAS_MONITORING:
         return
     with Capture(stub, mutes=True) as capture:
         for code in MUTED:
-            capture.mute(code, check=4)  # of code that was there before
+            capture.mute(code, check=4)  # the check value of earlier code
         all_of_them()
     assert told(capture) == full(), told(capture)
 
@@ -193,7 +193,7 @@ def check_ends_are_told_while_only_begins_are_muted(stub):
 
 
 def check_muting_in_a_forked_child(stub):
-    """The child inherits what was switched off, has no table, and is told of everything in a capture of its own."""
+    """The child inherits what was switched off and has no table. In a capture of its own it gets all events."""
     if not HAS_MONITORING:
         return
     with Capture(stub, mutes=True) as capture:
@@ -227,7 +227,7 @@ def check_costs_are_measured(stub):
         assert frames == calls == (0, 0), (frames, calls)
         return
     assert frames[0] == calls[0] == 128 and frames[1] > 0 and calls[1] > 0, (frames, calls)
-    assert sum(heads) < 100, heads  # nothing of the measuring is told
+    assert sum(heads) < 100, heads  # the measurement itself is not recorded
     with Capture(stub) as capture:
         assert capture.cost(FRAME_COST) == frames and capture.cost(CALL_COST) == (0, 0)
 
@@ -237,14 +237,14 @@ class Raised(Exception):
 
 
 def check_a_signal_while_costs_are_measured(stub):
-    """What its handler raises comes to the main thread; the capture begins without figures."""
+    """An exception of its handler reaches the main thread; the capture begins without measured costs."""
     if not HAS_MONITORING:
         return
 
     def handler(*_):
         raise Raised
 
-    def raising_range(*arguments):  # the measuring calls it
+    def raising_range(*arguments):  # the measurement calls it
         builtins.range = real
         signal.raise_signal(signal.SIGUSR1)
         return real(*arguments)
@@ -261,7 +261,7 @@ def check_a_signal_while_costs_are_measured(stub):
     real, raised = builtins.range, []
     before = signal.signal(signal.SIGUSR1, handler)
     builtins.range, stub.call = raising_range, call
-    with Capture(stub, clock=1) as capture:  # measured for each clock anew
+    with Capture(stub, clock=1) as capture:  # measured anew for each clock
         stub_corpus.calls()
     signal.signal(signal.SIGUSR1, before)
     assert len(raised) == 1 and builtins.range is real

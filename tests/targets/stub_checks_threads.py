@@ -28,7 +28,7 @@ def _of_thread(capture, tid):
 
 
 def check_a_thread_from_its_first_call(stub):
-    """Also where its thread state lies where that of a thread lay which has just ended."""
+    """Also if its thread state has the address of that of a thread that has just ended."""
     tids = []
     with Capture(stub, rings=64) as capture:
         for _ in range(40):
@@ -73,7 +73,7 @@ def check_many_threads_at_once(stub):
 
 
 def _assert_sound(found, open_before):
-    """Ends belong to the last beginning, or to what was open at arming, innermost first."""
+    """Ends belong to the last beginning, or to calls that were open at arming, innermost first."""
     stack = list(open_before)
     for _, tag, code in found:
         if tag in ("START", "RESUME", "THROW"):
@@ -85,8 +85,8 @@ def _assert_sound(found, open_before):
 
 
 def check_arming_at_full_speed(stub):
-    """Threads that never rest, caught anywhere by the beginning and the end of many captures."""
-    stop, ready = [], queue.SimpleQueue()  # written in C: leaves no frame of its own in the way
+    """Threads that never rest, which the beginnings and ends of many captures meet anywhere."""
+    stop, ready = [], queue.SimpleQueue()  # written in C, so it adds no Python frame
 
     def work():
         ready.put(None)
@@ -159,7 +159,7 @@ def check_a_thread_that_c_makes_again_and_again(stub):
 
 
 def check_a_thread_that_waits_for_a_ring(stub):
-    """What it could not tell is a gap, which says how deep it is now."""
+    """The events that it could not record are a gap, which has the current depth."""
     gate, tids = threading.Barrier(3), []
 
     def holds():
@@ -180,7 +180,7 @@ def check_a_thread_that_waits_for_a_ring(stub):
         waiting.start()
         gate.wait()
         holder.join()
-        while capture.ring(1)["state"] != ENDED:  # it finds that itself
+        while capture.ring(1)["state"] != ENDED:  # the stub finds that out by itself
             pass
         assert capture.events_without_ring > 0
         capture.drain(1)
@@ -196,7 +196,7 @@ def check_a_thread_that_waits_for_a_ring(stub):
 
 
 def check_more_threads_than_rings(stub):
-    """Those without a ring are counted; a ring that is freed serves again."""
+    """Events without a ring are counted; a freed ring is used again."""
     tids, gate, names = [], threading.Barrier(4), stub_corpus.names()
 
     def work():
@@ -220,7 +220,7 @@ def check_more_threads_than_rings(stub):
         (other,) = [index for index in range(2) if used[index]["tid"] != threading.get_native_id()]
         ended = []
         deadline = time.monotonic() + 60
-        # Finding out that the owner is gone takes a few threads, and it goes a while after it was joined.
+        # It takes a few threads to notice that the owner is gone, which lasts a while after its join.
         while capture.ring(other)["state"] != 3 and time.monotonic() < deadline:
             thread = threading.Thread(target=_in_thread, args=(ended,))
             thread.start()
@@ -246,7 +246,7 @@ def _mapped(name):
 
 
 def check_fork_in_the_window(stub):
-    """The child takes everything off in itself and touches nothing shared; the parent's trace is exact."""
+    """The child removes all hooks in itself and touches nothing shared; the parent's trace is exact."""
     names, main = stub_corpus.names(), threading.get_native_id()
     with Capture(stub) as capture:
         for _ in range(8):
@@ -284,7 +284,7 @@ def check_a_child_may_be_captured_itself(stub):
 
 
 def check_a_queued_entry_that_a_child_inherits(stub):
-    """Meant for its parent: nothing happens."""
+    """It was meant for the parent, so nothing happens."""
     child = os.fork()
     if child == 0:
         status = 1

@@ -1,4 +1,4 @@
-"""A thread whose ring is full, where it is to wait for room: nothing is lost, and nobody waits for ever."""
+"""A thread whose ring is full and that is to wait for room: nothing is lost, and no thread waits for ever."""
 import contextlib
 import mmap
 import os
@@ -12,7 +12,7 @@ from stub_collector import HOLDS, LEASE, LEASE_AT, LEFT, PAGE, TAGS, TAG_BITS, T
 
 RECORDS = 256
 MONOTONIC = 1  # pp_clock: nanoseconds
-LONG = 20 * 10**9  # longer than any check; what waits for so long fails
+LONG = 20 * 10**9  # longer than any check; a wait of that length fails
 
 
 def _work():
@@ -37,7 +37,7 @@ def _expected(stub):
 
 
 class Reader:
-    """The rings of a capture in a process of its own, as a collector has them."""
+    """The rings of a capture, in a process of its own, as a collector has them."""
 
     def __init__(self, capture, index, file, output):
         self.memory = mmap.mmap(file, capture.size)
@@ -53,7 +53,7 @@ class Reader:
         struct.pack_into("<Q", self.memory, at, value)
 
     def await_hold(self):
-        """Until the thread waits, once more than the last time."""
+        """Waits until the thread waits once more than the last time."""
         while self.word(self.at + HOLDS) == self.seen:
             pass
         self.seen = self.word(self.at + HOLDS)
@@ -68,7 +68,7 @@ class Reader:
 
 @contextlib.contextmanager
 def _beside(capture, index, what):
-    """Runs `what` in another process while the block does; the file into which that writes."""
+    """Runs `what` in another process during the block; yields the file that it writes to."""
     output = os.memfd_create("drained")
     (theirs,) = descriptors(f"memfd:pp-stub-test-{capture.nonce} ")  # which a child closes as soon as it runs
     file = os.open(f"/proc/self/fd/{theirs}", os.O_RDWR)
@@ -95,8 +95,8 @@ def _parse(output):
 
 
 def _waiting(stub, what):
-    """_work() in a ring that is too small, with `what` in another process: the ring in the end, all records, and those
-    of _work() among them."""
+    """Runs _work() with a ring that is too small, and `what` in another process. Returns the ring at the end, all
+    records, and those of _work() among them."""
     with Capture(stub, armed=False, records=RECORDS, longest_hold=LONG, clock=MONOTONIC) as capture:
         stub_corpus.nothing()
         (index,) = capture.index_of(TID)
@@ -124,7 +124,7 @@ def check_waiting_loses_nothing(stub):
     assert times == sorted(times)
     told = []
     for at, (since, tag, value) in enumerate(found):
-        if tag == "LOST":  # nothing: the thread waited
+        if tag == "LOST":  # no event: the thread waited
             until, next_tag, change = found[at + 1]
             assert (value, next_tag, change) == (0, "LOST_END", 0) and until == found[at + 2][0], found[at:at + 3]
             told.append(until - since)
@@ -154,7 +154,7 @@ def check_waiting_through_signals(stub):
 
 
 def check_nobody_waits_for_longer_than_allowed(stub):
-    """Then events are lost, and counted, as if nobody had waited."""
+    """Then events are lost, and counted, as if the thread had not waited."""
     longest = 3 * 10**6
     expected = _expected(stub)
     with Capture(stub, records=RECORDS, longest_hold=longest, clock=MONOTONIC) as capture:

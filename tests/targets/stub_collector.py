@@ -1,7 +1,7 @@
-"""Plays the collector to the tracer stub, inside the target itself: loads it, arms it, reads its rings, lets it leave.
+"""Acts as the collector for the tracer stub, inside the target: loads it, arms it, reads its rings, has it leave.
 
-What the real collector does from outside by writing memory is done here by ctypes. The image of the stub and the names
-in its boot block come from the test (PP_STUB_TEST), the layout of the interpreter by the pact.
+By ctypes it does what the real collector does from outside by writing memory. The image of the stub and the names in
+its boot block come from the test (PP_STUB_TEST), the layout of the interpreter from the pact.
 """
 import _imp
 import base64
@@ -33,11 +33,11 @@ C_CALLS, MUTES = 1, 2  # pp_boot_flag
 MUTE_BITS = 14
 FRAME_COST, CALL_COST = 176, 192
 WATCHES_CODE, FREED, FREED_ENTRIES, FREED_SIZE = 208, 216, 8192, 128
-# pp_boot, as attach/abi/boot.h has it.
+# pp_boot, as in attach/abi/boot.h.
 ERROR, BUSY, ENTER = 80, 72, 64
 SERVED, NAME, FUNCTIONS, OFFSETS, BOOT_SIZE = 96, 104, 144, 528, 696
 LEASE_AT = 96  # in pp_channel
-TAIL, HOLDS, LAPS = 64, 144, 256  # in pp_ring, and behind it
+TAIL, HOLDS, LAPS = 64, 144, 256  # in pp_ring, and after it
 CHUNK = 1 << 14
 IS_FREE_THREADED = "t" in getattr(sys, "abiflags", "")
 _OTHER_NAMES = {"PyThreadState_GetUnchecked": "_PyThreadState_UncheckedGet"}
@@ -72,14 +72,14 @@ def _word(address):
 
 
 class Stub:
-    """The stub in this process; loaded at the first capture and resident from then on."""
+    """The stub in this process, loaded at the first capture and resident from then on."""
 
     def __init__(self, layout):
         self.layout = layout
         self.image = bytearray(base64.b64decode(GIVEN["image"]))
         self.boot_in_image = self.image.index(MAGIC)
         self.boot = None  # address, once loaded
-        self.queue = None  # how to have something called, other than at once
+        self.queue = None  # how to have a function called, other than at once
 
     def boot_bytes(self, nonce, name, c_calls=False, rings=16, records=1 << 16, lease=FOREVER, pid=None, clock=0,
                    mutes=False, longest_hold=0):
@@ -92,7 +92,7 @@ class Stub:
             struct.pack("<40IQ", *(offsets + [ABSENT] * (40 - len(offsets))), longest_hold)
 
     def enter(self, nonce=None, name=None, **options):
-        """As a collector does: the first time loads it, later queues pp_enter. Returns the nonce."""
+        """Enters as a collector does: the first time it loads the stub, later it queues pp_enter. Returns the nonce."""
         nonce = nonce or next(_nonces)
         head, label, tables = self.boot_bytes(nonce, name or f"pp-stub-test-{nonce}", **options)
         if self.boot is None:
@@ -127,7 +127,7 @@ class Stub:
         raise AssertionError("the stub's boot block is nowhere")
 
     def call(self, entry):
-        """As the pending-call queue does: with the GIL held."""
+        """Calls as the pending-call queue does: with the GIL held."""
         result = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(entry)(None)
         assert result == 0, result
 
@@ -156,7 +156,7 @@ def descriptors(name):
 
 
 class Capture:
-    """with Capture(stub, …) as capture: … armed in here …; afterwards capture.raw() says what was recorded."""
+    """with Capture(stub, …) as capture: … armed in here …; afterwards capture.raw() has the records."""
 
     def __init__(self, stub, armed=True, **options):
         self.stub, self.arm_it, self.options = stub, armed, options
@@ -226,7 +226,7 @@ class Capture:
             self.put(112 + 8 * index, id(code))
 
     def mute(self, code, only_begins=False, check=None):
-        """Has nothing told of a code object from now on."""
+        """From now on no events of this code object are recorded."""
         fields = id(code.co_name) * 0x9e3779b97f4a7c15 ^ id(code.co_filename) * 0xc2b2ae3d27d4eb4f ^ code.co_firstlineno << 2
         place = (id(code) * 0x9e3779b97f4a7c15 & FOREVER) >> (64 - MUTE_BITS)
         while self.u64(self.mutes_at + 16 * place) not in (0, id(code)):
@@ -236,7 +236,7 @@ class Capture:
 
     @property
     def freed(self):
-        """Addresses of code objects, in the order in which they were freed; the last ones."""
+        """Addresses of code objects, in the order in which they were freed; only the last ones."""
         count = self.u64(FREED)
         return [self.u64(self.freed_at + FREED_SIZE * (number % FREED_ENTRIES) + 8)
                 for number in range(max(0, count - FREED_ENTRIES), count)]
@@ -251,7 +251,7 @@ class Capture:
         return self.u64(at), self.u64(at + 8)
 
     def touch(self):
-        """Has the pages of all records allocated, as a collector does before it arms."""
+        """Allocates the pages of all records, as a collector does before it arms."""
         at = PAGE * (1 + self.rings)
         ctypes.memset(self.address + at, 0, self.size - at)
 
@@ -285,7 +285,7 @@ class Capture:
         return [index for index in range(self.rings) if self.ring(index)["tid"] == tid]
 
     def words(self, index):
-        """head and tail of a ring, to be read and set without any call in Python."""
+        """head and tail of a ring, which can be read and set without any call in Python."""
         at = PAGE * (1 + index)
         return ctypes.c_uint64.from_buffer(self.memory, at), ctypes.c_uint64.from_buffer(self.memory, at + 64)
 
@@ -302,7 +302,7 @@ class Capture:
         return found
 
     def place(self, index, at):
-        """Where in its ring a record is; None: where there is none, at the end of a chunk."""
+        """Where in its ring a record is; None: no record can be there, at the end of a chunk."""
         if self.records <= 4 * CHUNK:
             return at % self.records
         chunk = max(CHUNK, self.records // 512)

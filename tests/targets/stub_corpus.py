@@ -1,7 +1,7 @@
 """Small programs with the events that each must give, written by hand, for the tests of the tracer stub.
 
 SCENARIOS: (function, expected events "TAG name" of the functions in this file). A THROW is a RESUME (or, before the
-first instruction, a START) where the interpreter does not say more: up to 3.10.
+first instruction, a START) where the interpreter does not report more: up to 3.10.
 """
 import sys
 
@@ -231,7 +231,7 @@ def _codes(code):
 
 
 def names():
-    """{address of a code object: its name}, of the functions of this file."""
+    """{address of a code object: its name}, for the functions of this file."""
     found = {}
     for value in list(globals().values()) + [vars(Thing)[name] for name in vars(Thing)] + [Pause.__await__]:
         value = getattr(value, "fget", value)

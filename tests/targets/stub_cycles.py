@@ -1,6 +1,6 @@
 """Captures that begin and end all the time, in every way, among threads that come and go and children that fork.
 
-argv: seconds. Says "cycles JSON": how much of everything there was, and what went wrong.
+argv: seconds. Says "cycles JSON": counts of everything, and what went wrong.
 """
 import json
 import os

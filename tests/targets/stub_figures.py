@@ -1,7 +1,7 @@
-"""What an event costs the target: thread CPU time of the same work untraced, traced, and under cProfile, in turns.
+"""The cost of an event in the target: thread CPU time of the same work untraced, traced, and under cProfile, in turns.
 
-Says "figures JSON": {work: {kind: [median ns per event, slowdown], "events": n}}. "others muted": with a table of code of
-which nothing is told, in which the work is not.
+Says "figures JSON": {work: {kind: [median ns per event, slowdown], "events": n}}. "others muted": with a table of muted
+code that does not include the work.
 """
 import cProfile
 import json
@@ -46,14 +46,14 @@ def timed(work):
 
 
 def traced(stub, work, times, **options):
-    """Adds thread times to `times`; the number of events of one run."""
+    """Adds thread times to `times`; returns the number of events of one run."""
     with Capture(stub, rings=2, records=1 << 17, **options) as capture:
         for code in options.get("mutes", False) * MUTED:
             capture.mute(code)
         capture.touch()
         (index,) = capture.index_of(threading.get_native_id())
         head, tail = capture.words(index)
-        while head.value < capture.records:  # once around: then every page of it is mapped, as in most of a capture
+        while head.value < capture.records:  # once around, so that all its pages are mapped, as for most of a capture
             work_fib()
             tail.value = head.value
         work()

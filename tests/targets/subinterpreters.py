@@ -59,7 +59,7 @@ def main():
     pact.say("supported", module.__name__)
     main_wait()
     print("subinterpreters ended well", flush=True)
-    os._exit(0)  # 3.11 does not always leave them in good order
+    os._exit(0)  # 3.11 does not always leave them in an orderly state
 
 
 main()

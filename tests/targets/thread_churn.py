@@ -1,4 +1,4 @@
-"""Threads are born and die all the time; each is called by its grammar."""
+"""Threads start and end all the time; the functions of each follow a grammar."""
 import signal
 import sys
 import threading

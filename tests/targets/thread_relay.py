@@ -1,5 +1,5 @@
-"""One thread after the other, while the main thread waits for each; between two it answers "ping" with "pong" and their
-count, and ends on "finish"."""
+"""One thread after the other, while the main thread waits for each. Between two of them it answers "ping" with "pong"
+and their count, and ends on "finish"."""
 import select
 import threading
 import pact

@@ -1,11 +1,11 @@
-"""A job of PyTorch on a GPU that is told what to do by its input and writes down each of its steps.
+"""A PyTorch job on a GPU that is controlled by its input and records each of its steps.
 
     python3 torch_cuda_job.py STEPS [--way eager|graphs|capturing] [--width N] [--batch N] [--profiled-first]
 
-eager: a training step, kernel by kernel; graphs: that step as a CUDA graph that is replayed; capturing: a forward pass that is captured
-anew in every step, then replayed. STEPS: 16 bytes for each step, its begin and end in ns of CLOCK_MONOTONIC, the GPU's work included.
-Says "ready PID". Then by line of input: "memory" (what is used of the device, bytes), "profile N FILE" (torch.profiler on for N
-steps; answers when it is off), "kernels" (kernels of a step, as torch.profiler counts them), "stop" (answers with the steps).
+eager: a training step, kernel by kernel; graphs: that step as a CUDA graph that is replayed; capturing: a forward pass,
+captured anew in every step, then replayed. STEPS: 16 bytes per step, its begin and end (ns of CLOCK_MONOTONIC), GPU
+work included. Says "ready PID". Lines of input: "memory" (used bytes of the device), "profile N FILE" (torch.profiler
+on for N steps; then answers), "kernels" (of a step, by torch.profiler), "stop" (answers with the steps).
 """
 import argparse
 import os
@@ -57,7 +57,7 @@ class Graphs(Eager):
 
 
 class Capturing(Eager):
-    """Most of its time a stream is being captured: whoever comes comes in the middle of that."""
+    """Most of the time a stream is being captured, so a profiler usually arrives during a capture."""
 
     def __init__(self, width, batch):
         super().__init__(width, batch)

@@ -1,4 +1,4 @@
-"""A real training loop on PyTorch: a small module, an optimizer, and nothing else. Needs an interpreter that has it."""
+"""A real training loop on PyTorch: a small module, an optimizer, and nothing else. Needs an interpreter with it."""
 import select
 
 import pact

@@ -1,4 +1,4 @@
-"""Calls that can be counted, over and over, on three threads; "look" is answered by what a tracer could leave behind."""
+"""Calls that can be counted, over and over, on three threads; answers "look" with what a tracer could leave behind."""
 import os
 import select
 import sys
@@ -57,7 +57,7 @@ def link_of(descriptor):
 
 
 def traces():
-    """Everything of us that a tracer changes, as one line."""
+    """Everything in us that a tracer changes, as one line."""
     monitoring = getattr(sys, "monitoring", None)
     tools = [monitoring.get_tool(number) for number in range(6)] if monitoring else []
     events = [monitoring.get_events(number) for number in range(6) if monitoring.get_tool(number)] if monitoring else []
@@ -72,7 +72,7 @@ def main():
     threads = [threading.Thread(target=work, args=(slot,), daemon=True) for slot in range(MAIN)]
     for thread in threads:
         thread.start()
-    traces()  # whatever it imports, it has
+    traces()  # so that its imports are done
     pact.say("ready")
     while True:
         burst(MAIN)

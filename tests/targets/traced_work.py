@@ -1,8 +1,8 @@
-"""Work whose events can be counted, done when told and timed: alone, traced from outside, or under a profiler of its own.
+"""Work whose events can be counted, done on request and timed: alone, traced from outside, or under its own profiler.
 
   count WORK                        "counted PYTHON C": events of one turn, by sys.setprofile
   run PROFILER WORK TURNS           "times JSON": thread CPU time of each turn in ns; PROFILER: none, cProfile, viztracer, torch
-  untouched                         works until no hook of a tracer is there any more; "untouched NS", CLOCK_REALTIME
+  untouched                         works until no hook of a tracer is left; "untouched NS", CLOCK_REALTIME
   version PACKAGE                   "version TEXT"
   events N                          makes about N events without a pause; "made EVENTS NS", CLOCK_MONOTONIC
 
@@ -143,7 +143,7 @@ def run(profiler, name, turns):
     with PROFILERS[profiler]():
         for _ in range(int(turns)):
             times.append(timed(work))
-            time.sleep(0.005)  # who drains need not hurry
+            time.sleep(0.005)  # the collector need not hurry
     pact.say("times", json.dumps(times))
 
 
@@ -205,7 +205,7 @@ VERBS = {"count": count, "run": run, "untouched": untouched, "events": events, "
 def main():
     if os.environ.get("PP_PACKAGES"):
         sys.path.append(os.environ["PP_PACKAGES"])
-    # One that waits: a tracer has to do with threads in any real job.
+    # A waiting thread: in any real job a tracer has to handle threads.
     threading.Thread(target=threading.Event().wait, daemon=True).start()
     pact.say("ready")
     while True:

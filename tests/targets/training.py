@@ -1,7 +1,7 @@
 """Trains the demo's model (PP_DEMO: its folder) with DataLoader workers that are forked anew for every epoch.
 
-argv: how many steps, or 0: until told. Answers "ping" with "pong" after a step. Prints what it learnt, which is the same
-whenever it did as many steps.
+argv: how many steps, or 0: until a word comes. Answers "ping" with "pong" after a step. Prints what it learnt, which is
+the same for the same number of steps.
 """
 import hashlib
 import os

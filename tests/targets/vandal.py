@@ -1,6 +1,6 @@
 """A real interpreter with a thread that scribbles on the frames, thread state and code of another, which sleeps for ever.
 
-The sleeping thread never runs again, so the process survives; readers from outside see what they see. Argument: seed.
+The sleeping thread never runs again, so the process survives; outside readers see the garbage. Argument: seed.
 """
 import ctypes
 import gc
@@ -33,11 +33,11 @@ def victim():
 
 
 def frames_of(thread):
-    """(address, size) of each frame: of _PyInterpreterFrame from 3.11 on."""
+    """(address, size) of each frame: from 3.11 on, of each _PyInterpreterFrame."""
     frame = sys._current_frames()[thread.ident]
     held = []
     while frame is not None:
-        held.append(frame)  # never freed: nothing of this may be touched by the interpreter
+        held.append(frame)  # never freed: the interpreter must not touch any of this
         frame = frame.f_back
     if MINOR < 11:
         return held, [(id(frame) + 16, 344) for frame in held]
@@ -60,7 +60,7 @@ def main():
     held, spans = frames_of(thread)
     code = id(inner.__code__)
     spans.append((told["state"] + STATE_FRAME, 8))
-    spans += [(code + 104, 40)]  # names and line table: the victim is the only one that runs this code
+    spans += [(code + 104, 40)]  # names and line table: only the victim runs this code
     healthy = [(address, ctypes.string_at(address, size)) for address, size in spans]
     chooser = random.Random(int(sys.argv[1]))
     pact.say("ready")

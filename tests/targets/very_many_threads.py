@@ -1,4 +1,4 @@
-"""The main thread works in `the_main_thread`, another in `the_worker`; so many others as the argument says wait, begun between the two."""
+"""The main thread works in `the_main_thread`, another in `the_worker`; N others, begun between the two, wait."""
 import select
 import sys
 import threading

@@ -1,4 +1,4 @@
-"""Threads hand the GIL on all the time, and one waits for events, in a call of C that a stop would end early: how often it was."""
+"""Threads hand over the GIL all the time, and one counts how often stops end its wait for events in C early."""
 import ctypes
 import select
 import threading

@@ -1,4 +1,4 @@
-"""Its only thread waits until it is told to work, works for a while, says so and waits again."""
+"""Its only thread waits for a word, works for a while, answers, and waits again."""
 import time
 
 import pact

@@ -1,4 +1,4 @@
-"""Calls functions, half of the time without modules, as an interpreter that is about to end has none; until it is told to stop."""
+"""Calls functions, half of the time without modules, like an interpreter that is about to end; until a word comes."""
 import os
 import sys
 import threading

@@ -1,5 +1,5 @@
-"""Transcripts of a library that behaves otherwise than the one they are of, made of theirs: what the comparer must find. Each function
-changes a list of events, which it may.
+"""Transcripts of a library that behaves differently, made from those of the real one: the comparer must find the
+differences. Each function changes a list of events in place.
 """
 
 
@@ -21,7 +21,7 @@ def _numbered(events):
 
 
 def _delivery(events):
-    """The lines by which the first buffer that was asked for on a thread of the job's is given back."""
+    """The lines in which the first buffer requested on a thread of the job's is given back."""
     buffer = next(event["buffer"] for event in events if event["event"] == "requested" and
                   event["thread"].startswith("launcher"))
     return [event for event in events if event["event"] in ("complete", "bytes", "completed") and event["buffer"] == buffer]
@@ -55,7 +55,7 @@ def delivered_elsewhere(events):
 
 
 def asked_elsewhere(events):
-    """Buffers of the job's threads are asked for on the library's own."""
+    """Buffers of the job's threads are requested on the library's own."""
     for event in events:
         if event["event"] in ("request", "requested") and event["thread"].startswith("launcher"):
             event["thread"] = "worker#1"
@@ -72,7 +72,7 @@ def nothing_held_back(events):
 
 
 def before_enable(events):
-    """Kernels come before they are switched on."""
+    """Kernel records come before they are switched on."""
     entered, left = _pair(events, "cuptiActivityEnable", kind=10)
     lines = [events[entered], events[left]]
     rest = _without(events, lines)
@@ -82,7 +82,7 @@ def before_enable(events):
 
 
 def without_a_callback(events):
-    """The exit of one launch is not told of."""
+    """The exit of one launch is not reported."""
     place = next(place for place, event in enumerate(events) if event["event"] == "callback" and event.get("site") == 1)
     del events[place:place + 2]
     return _numbered(events)
@@ -107,7 +107,7 @@ def register_refused(events):
     return events
 
 
-# (scenario, what is altered, words of the difference)
+# (scenario, alteration, words of the difference)
 ALL = (
     ("attach", other_order, "step 3.*real library: cuptiEnableCallback.*double: cuptiSetThreadIdType"),
     ("conflict", second_subscriber, "real library: cuptiSubscribe_v2.*→ 39, other CUPTI for another tool.*double: .* → 0, "),

@@ -9,7 +9,7 @@ def _side(name, step):
 
 
 def first_difference(one, other, names=("the real library", "the double")):
-    """None where there is none. `one`, `other`: events."""
+    """None if there is none. `one`, `other`: events."""
     forms = [normal_form.of_events(events) for events in (one, other)]
     for heading in [*forms[0], *(heading for heading in forms[1] if heading not in forms[0])]:
         steps = [form.get(heading, []) for form in forms]

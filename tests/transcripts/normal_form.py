@@ -1,8 +1,9 @@
-"""What two runs of a scenario have in common where the libraries behave alike, as lists of steps by headings.
+"""What two runs of a scenario have in common if the libraries behave alike, as lists of steps under headings.
 
-What depends on when something happened is not in it: of what the shim asks again and again it is which questions and answers there
-were, not how many; of buffers who asks for them where and who gives them back meanwhile, not how many; of records those of
-each thread, call by call. Numbers that a library chooses are replaced by their order of appearance.
+It leaves out what depends on time. For repeated questions of the shim it has the different questions and answers, not
+their number. For buffers it has which threads request them where and which give them back meanwhile, not their number.
+For records it has those of each thread, call by call. Numbers that a library chooses are replaced by their order of
+appearance.
 """
 import collections
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from .records import CALLS, NAMES, NEXT_RECORD, SHAPES
 
 DOMAINS = {1: "the driver's", 2: "the runtime's", 6: "CUPTI's state"}
 SITES = ("entry", "exit")
-CONTEXT_AGAIN = "cuptiActivityEnableAndDump(kind 9) → 0"  # by which the shim sees whether buffers are still asked of it
+CONTEXT_AGAIN = "cuptiActivityEnableAndDump(kind 9) → 0"  # shows the shim whether buffers are still requested from it
 AGAIN = ("cuptiActivityFlushAll(flag 0)", "cuptiActivityGetNumDroppedRecords(", "cuptiGetTimestamp(",
          "cuptiActivityEnableAndDump(kind 9)")
 
@@ -20,7 +21,7 @@ AGAIN = ("cuptiActivityFlushAll(flag 0)", "cuptiActivityGetNumDroppedRecords(", 
 @dataclass(frozen=True)
 class Step:
     text: str
-    line: int  # of the transcript, for whoever looks it up
+    line: int  # of the transcript, for readers
 
 
 class Names:
@@ -52,7 +53,7 @@ def _callback(event, calls):
 
 
 def _steps(events):
-    """Of one thread, as they came."""
+    """The steps of one thread, in their order."""
     entered, calls, callbacks = [], Names("launch"), []
     for event in events:
         if event["event"] == "enter":
@@ -75,7 +76,7 @@ def _again(run):
 
 
 def _shortened(steps, sizes):
-    """With one step for what is asked again and again, and one for all strides."""
+    """With one step for each run of repeated questions, and one for all strides."""
     run, of_strides = [], False
     for step in steps:
         if step.text.startswith(NEXT_RECORD):
@@ -105,7 +106,7 @@ def _by_thread(events):
 
 
 def _set(found):
-    """Each once, and where first."""
+    """Each text once, with the line of its first occurrence."""
     first = {}
     for text, line in found:
         first.setdefault(text, line)
@@ -142,7 +143,7 @@ def _call(record):
 
 
 def _of_records(events):
-    """For every session and thread its calls, each with what it started."""
+    """For every session and thread its calls, each with the operations that it started."""
     threads = {event["tid"]: event["thread"] for event in events if event["event"] == "thread"}
     names = {what: Names(what) for what in ("device", "context", "stream", "graph")}
     started, calls, without = collections.defaultdict(list), collections.defaultdict(list), []
@@ -164,7 +165,7 @@ def _of_records(events):
 
 
 def _of_order(events):
-    """In a buffer, the record of a call and those of what it started."""
+    """The order, within a buffer, of a call's record and the records of what it started."""
     at, found = collections.defaultdict(list), []
     for record in of.records(events):
         if record.fields.get("correlation"):

@@ -1,8 +1,8 @@
 """The recorder of CUPTI (recorder.h) as a stand-in for a given libcupti.
 
-A copy of it that has that library's name and no function that it lacks: whoever looks for one finds none, as there. The library
-itself is copied beside it under another name, so that nobody takes it for the one that the process has, with links to what it
-has around it.
+It is a copy with the name of that library, and without the functions that the library lacks, so a lookup fails as it
+does there. The library itself is copied beside it under another name, so that it is not mistaken for the one that the
+process has, with links to the files around it.
 """
 import os
 import pathlib
@@ -18,7 +18,7 @@ LOAD, DYNAMIC, STRING_TABLE, STRING_SIZE, SONAME = 1, 2, 5, 10, 14
 
 
 class Names:
-    """What an ELF file (64 bits, little endian) is called and which names it has for the loader."""
+    """The name of an ELF file (64 bits, little endian), and the names that it has for the loader."""
 
     def __init__(self, path):
         self.bytes = pathlib.Path(path).read_bytes()
@@ -47,7 +47,7 @@ class Names:
 
 
 def put_before(library, folder):
-    """(path of the stand-in, environment by which it works but for PP_CUPTI_TRANSCRIPT)"""
+    """(path of the stand-in, its environment except for PP_CUPTI_TRANSCRIPT)"""
     library, folder, names = pathlib.Path(library).resolve(), pathlib.Path(folder), Names(library)
     folder.mkdir(parents=True, exist_ok=True)
     ours = RECORDER.read_bytes()

@@ -1,5 +1,6 @@
-// What CUPTI calls back: asking for a buffer, giving one back, telling of a call or of its own state. A line as it
-// begins and one as it is over; the bytes of a buffer before the client has them, who may change them.
+// CUPTI's callbacks: requests for a buffer, returns of a buffer, reports of a call or of its own state. Each gets a
+// line when it begins and one when it ends. A buffer's bytes are written before the client gets them, as it may change
+// them.
 #include <stdatomic.h>
 
 #include "tests/transcripts/recorder.h"
@@ -91,7 +92,7 @@ static void on_complete(uint32_t registrant, void* context, uint32_t stream, uin
   line_end(&line);
 }
 
-// These functions are not told for whom they are called: each registrant has its own.
+// These functions get no argument that identifies the registrant, so each registrant has its own.
 #define FOR_EACH_REGISTRANT(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8)
 #define DEFINE(number)                                                                                        \
   static void request_##number(uint8_t** buffer, size_t* size, size_t* records) {                             \

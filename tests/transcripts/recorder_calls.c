@@ -1,5 +1,5 @@
-// The functions of CUPTI that the shim calls (attach/target/gpu/cupti_library.h), each with a line as it is entered and
-// one as it is left. What the library behind lacks is taken out of this one's names by recorder.py before it is loaded.
+// The functions of CUPTI that the shim calls (attach/target/gpu/cupti_library.h), each with a line on entry and one on
+// return. recorder.py removes the names of those that the library behind lacks before this library is loaded.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "tests/transcripts/recorder_line.h"
 #include "tests/transcripts/recorder_names.h"
 
-// Kinds of parameters: their type, and what is told of them as a call is entered and as it is left.
+// Kinds of parameters: their type, and what is written about them on entry and on return.
 #define TYPE_NUMBER uint32_t
 #define IN_NUMBER(line, name, value) line_number(line, name, value)
 #define OUT_NUMBER(line, name, value)
@@ -137,7 +137,7 @@ RECORDER_EXPORT int cuptiActivityRegisterCallbacks(pp_cupti_request request, pp_
   return result;
 }
 
-// Not the address but where in the memory a record is, and of which kind.
+// Writes not the address of a record but its place in the memory, and its kind.
 RECORDER_EXPORT int cuptiActivityGetNextRecord(uint8_t* buffer, size_t valid, uint8_t** record) {
   struct line line;
   uint32_t kind = 0;

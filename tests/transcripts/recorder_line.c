@@ -103,5 +103,5 @@ void line_bytes(struct line* line, const char* key, const uint8_t* bytes, uint32
 void line_end(struct line* line) {
   line->text[line->used++] = '}';
   line->text[line->used++] = '\n';
-  if (write(file, line->text, line->used) != (ssize_t)line->used) abort();  // a transcript with holes is none
+  if (write(file, line->text, line->used) != (ssize_t)line->used) abort();  // a transcript with gaps is useless
 }

@@ -18,7 +18,7 @@ struct name {
 
 static struct name buffers[kNames], subscribers[kNames];
 static atomic_uint buffer_count, subscriber_count, controls, workers;
-// In the block that every thread has from its start: nothing is allocated for it.
+// In the block that every thread has from its start, so no memory is allocated for it.
 static __thread char own_name[kNameBytes] __attribute__((tls_model("initial-exec")));
 
 static void tell_of_thread(void) {
@@ -44,7 +44,7 @@ const char* thread_name(const char* event) {
   return own_name;
 }
 
-// The place of an address, or a free one for it; NULL where there is no more room.
+// The entry of an address, or a free one for it; NULL if there is no more room.
 static struct name* place_of(struct name* names, const void* address) {
   for (unsigned i = 0; i < kNames; i++) {
     const void* found = atomic_load(&names[i].address);

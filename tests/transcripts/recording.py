@@ -11,7 +11,7 @@ AT_ONCE = 2 * (os.cpu_count() or 1)  # they wait most of the time
 
 
 def double_of(version):
-    """The libcupti that plays this version; None: there is none."""
+    """The libcupti that imitates this version; None: there is none."""
     return next(iter(sorted((DOUBLES / version / "site-packages/nvidia").glob("*/lib/libcupti.so.*"))), None)
 
 
@@ -29,12 +29,12 @@ def on_double(name, version, interpreter, **options):
 
 
 def on_libraries(name, version, interpreter, cupti, cudart, path):
-    """The events of a scenario on such libraries as a GPU's; `path` is where they are written down, and stay if it fails."""
+    """The events of a scenario on libraries such as a GPU's. `path`: the transcript, which is kept if it fails."""
     return _one(name, version, interpreter, cupti, {"PP_CUDA_RUNTIME": str(cudart)}, path)
 
 
 def together(jobs):
-    """{key: what its function returned}, several at once."""
+    """{key: what its function returned}. Several functions run at once."""
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         started = {key: pool.submit(job) for key, job in jobs.items()}
         return {key: one.result() for key, one in started.items()}

@@ -1,8 +1,9 @@
-"""The buffers of a transcript and the records in them: who asked for a buffer, who gave it back and meanwhile, and of each record what
-two runs have in common. Addresses, times and numbers that a library gives as it likes are not.
+"""The buffers of a transcript and the records in them: which threads requested a buffer, gave it back, and what they
+did meanwhile; and of each record what two runs have in common. Addresses, times and numbers that a library chooses are
+not.
 
-Where a record ends is what the transcript's own library says (cuptiActivityGetNextRecord); where its fields are,
-tests/targets/cupti_client.py does, as in the tests of the double.
+Where a record ends comes from the transcript's own library (cuptiActivityGetNextRecord). Where its fields are comes
+from tests/targets/cupti_client.py, as in the tests of the double.
 """
 import collections
 import pathlib
@@ -19,7 +20,7 @@ CALLS = {DRIVER: 1, RUNTIME: 2}  # kind: domain
 NAMES = {KERNEL: "a kernel", MEMCPY: "a copy", MEMSET: "a memset", SYNCHRONIZATION: "a wait", GRAPH_TRACE: "a graph",
          DEVICE: "a device", CONTEXT: "a context", STREAM: "a stream", DRIVER: "a call", RUNTIME: "a call"}
 SHAPES = {KERNEL: ("grid_x", "block_x"), MEMCPY: ("copy_kind", "bytes"), MEMSET: ("bytes",), SYNCHRONIZATION: ("type",)}
-LEFT_OUT = (OVERHEAD, JIT)  # when code is loaded and compiled is the machine's affair
+LEFT_OUT = (OVERHEAD, JIT)  # when code is loaded and compiled depends on the machine
 RESULT_OF_CALL = 36
 
 
@@ -29,7 +30,7 @@ class Buffer:
     asked_in: str  # the call of CUPTI that this thread was in; "" for none
     asked_of: str
     line: int
-    given: list = field(default_factory=list)  # of complete events, with "while": what flushes went on
+    given: list = field(default_factory=list)  # "complete" events, with "while": the flushes that went on
     bytes: bytes = b""
 
 
@@ -46,7 +47,7 @@ class Record:
         return self.fields.get("thread")
 
     def times(self):
-        """Where there are some: whether it is over, not over, or nobody knows when it was."""
+        """For records with times: whether the operation is over, not over, or has no known time."""
         start, end = self.fields.get("start"), self.fields.get("end")
         if start is None:
             return ""
@@ -56,13 +57,13 @@ class Record:
 
 
 def call_text(event):
-    """A call of CUPTI as it was entered."""
+    """A call of CUPTI, with its arguments on entry."""
     given = (f"{key} {value}" for key, value in event.items() if key not in ("line", "thread", "event", "call"))
     return f"{event['call']}({', '.join(given)})"
 
 
 def strides(events):
-    """{kind: bytes}, as the library steps over its own records."""
+    """{kind: bytes}, from the library's steps over its own records."""
     entered, found = {}, {}
     for event in events:
         if event.get("call") != NEXT_RECORD:
@@ -104,7 +105,7 @@ def _fields(kind, data):
 
 
 def records(events):
-    """Of all buffers that were given back, in their order."""
+    """The records of all buffers that were given back, in their order."""
     sizes, subscribed = strides(events), _subscribed(events)
     for name, buffer in buffers(events).items():
         line = buffer.given[0]["line"] if buffer.given else 0

@@ -1,7 +1,9 @@
-"""The scenarios of the transcripts: the GPU shim comes into tests/targets/cuda_scene.py by gpu_driver, records, and leaves, while the
-job does what it is told. The same bodies with a real libcupti and with its double.
+"""The scenarios of the transcripts. gpu_driver brings the GPU shim into tests/targets/cuda_scene.py. The shim records
+and leaves, while the job does what the scenario requests. The scenarios are the same with a real libcupti and with its
+double.
 
-Nothing depends on how long something takes: what must have happened before the next word is waited for in the transcript.
+Nothing depends on how long something takes: a scenario waits in the transcript for what must happen before its next
+step.
 """
 import contextlib
 import json
@@ -20,7 +22,7 @@ PATIENCE = 60  # seconds, for what takes less than ten
 
 
 class Recording:
-    """The shim in the job, from when it records until it has left."""
+    """The shim in the job, from the start of its recording until it has left."""
 
     def __init__(self, play, options):
         self.play = play
@@ -30,7 +32,7 @@ class Recording:
         self.first = json.loads(self.process.stdout.readline())
 
     def flush(self):
-        """A whole flush of all that was done so far, and what the shim asks after it."""
+        """Waits for a whole flush of all that was done so far, and for the shim's questions after it."""
         since = self.play.last_line()
 
         def flushed(events):
@@ -45,7 +47,7 @@ class Recording:
         self.process.communicate("", timeout=DEADLINE)
 
     def leaves_by_itself(self):
-        """Or is sent away, where nothing has made it leave."""
+        """Waits until the shim leaves by itself. If it does not, it is asked to leave."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(timeout=PATIENCE)
         self.leave()
@@ -56,7 +58,7 @@ class Play:
         self.job, self.growing, self.drivers = job, transcript.Growing(path), []
 
     def end(self):
-        """Whatever went wrong: nothing of it stays."""
+        """Ends all drivers, also after an error."""
         for driver in self.drivers:
             driver.kill()
             driver.wait()
@@ -84,14 +86,14 @@ class Play:
 
 
 def attach(play):
-    """To a job that does nothing: what there is of it, and out again."""
+    """Attaches to a job that does nothing, and leaves again."""
     recording = play.record("--keep")
     recording.flush()
     recording.leave()
 
 
 def run(play):
-    """Two threads work, each launch is told of as it begins."""
+    """Two threads work, and each launch is reported as it begins."""
     recording = play.record("--keep", "--launch-rate", "all")
     for _ in range(2):
         play.say("work")
@@ -100,7 +102,8 @@ def run(play):
 
 
 def detach(play):
-    """While a kernel runs: held back until the last flush; then again, after a detach that left CUPTI up."""
+    """Leaves while a kernel runs, whose record is held back until the last flush. Then attaches again, with CUPTI still
+    up."""
     recording = play.record("--keep")
     play.say("hold")
     recording.flush()
@@ -113,7 +116,7 @@ def detach(play):
 
 
 def finalize(play):
-    """Taken down at the exit of a call, after graphs were replayed; and once more."""
+    """CUPTI is taken down at the exit of a call, after graphs were replayed; and this once more."""
     for _ in range(2):
         recording = play.record()
         play.say("work")
@@ -138,7 +141,7 @@ def conflict(play):
 
 
 ALL = {body.__name__: body for body in (attach, run, detach, finalize, conflict)}
-FINALIZES = 24  # from this version on there is something to see of `finalize`
+FINALIZES = 24  # from this version on `finalize` has an effect
 
 
 def of_version(version):

@@ -1,6 +1,7 @@
-"""A transcript: what happened, as the recorder wrote it (recorder.h), one dictionary for each line, in the order of their numbers.
+"""A transcript: the events that the recorder wrote (recorder.h), one dictionary for each line, in the order of their
+numbers.
 
-Kept as SCENARIO.jsonl.gz, with a first line that says what it is of: {"about": {"scenario", "version", "real", …}}.
+Stored as SCENARIO.jsonl.gz, with a first line that describes it: {"about": {"scenario", "version", "real", …}}.
 """
 import gzip
 import json
@@ -13,7 +14,7 @@ DEADLINE = 120.0  # seconds; nothing here measures time
 
 
 def parse(text):
-    """Of a file that is being written the whole lines."""
+    """The events of a file that is being written, without an unfinished last line."""
     events = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
     return sorted(events, key=lambda event: event["line"])
 
@@ -28,7 +29,7 @@ class Growing:
         return parse(self.path.read_text()) if self.path.exists() else []
 
     def wait_for(self, what, found):
-        """Until `found(events)` is true. What is waited for happens by itself; how long it takes does not matter."""
+        """Waits until `found(events)` is true. The awaited event happens by itself, however long it takes."""
         deadline = time.monotonic() + DEADLINE
         while not found(self.events()):
             if time.monotonic() > deadline:
@@ -51,5 +52,5 @@ def read(path):
 
 
 def stored(folder=DATA):
-    """[(version, scenario, path)] of what a real library said."""
+    """[(version, scenario, path)] of the stored transcripts of real libraries."""
     return [(path.parent.name, path.name[:-len(SUFFIX)], path) for path in sorted(pathlib.Path(folder).glob(f"*/*{SUFFIX}"))]

@@ -1,4 +1,5 @@
-"""What is measured: a program on a version of CPython. Programs that count their own time, benchmarks, and training."""
+"""What is measured: a program on a version of CPython. There are programs that count their own time, benchmarks,
+training."""
 import json
 import os
 import pathlib
@@ -17,10 +18,10 @@ class Program:
     script: str
     arguments: tuple = ()
     counts_itself: bool = False
-    busy_machine: bool = False   # busy loops beside it
+    busy_machine: bool = False  # with busy loops beside it
     is_benchmark: bool = False
     processes: int = 1
-    seconds: float = 2.0         # of a slot
+    seconds: float = 2.0  # of a slot
     minors: tuple = interpreters.TELLING
     needs_torch: bool = False
 
@@ -86,7 +87,7 @@ def whole():
 
 
 def piece():
-    """What ./dev test looks at."""
+    """The cells that ./dev test measures."""
     named = {program.name: program for program in SYNTHETIC + REAL}
     return [Cell(named[name], minor, 1000) for name, minor in (
         ("call sites", "3.12"), ("shapes", "3.8"), ("10/20/70 by turns", "3.15"), ("raytrace", "3.13"), ("raytrace", "3.11"),
@@ -94,7 +95,7 @@ def piece():
 
 
 def truth_of(before, after):
-    """{(kind, name): share of all samples} that a program tells between two looks at its clock."""
+    """{(kind, name): share of all samples}, from two readings of the program's own clock."""
     passed = after["all"] - before["all"]
     if "among" in after:
         return {}
@@ -106,7 +107,7 @@ def truth_of(before, after):
 
 
 def ratios_of(before, after):
-    """{name: share of the samples in any of these functions}: for programs that know only that."""
+    """{name: share among these functions}, for programs that know only that."""
     spent = {name: after["among"][name] - before["among"][name] for name in after.get("among", {})}
     return {name: each / sum(spent.values()) for name, each in spent.items()} if sum(spent.values()) else {}
 

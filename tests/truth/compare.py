@@ -1,8 +1,9 @@
-"""What two samplers saw of one program, in alternating slots: shares of each function with their standard errors, a verdict.
+"""What two samplers saw of one program, in alternating slots: shares of each function with their standard errors, a
+verdict.
 
-A function is (name, file, first line). Its self share counts samples in which it is innermost, its inclusive share those in
-which it is anywhere. Errors come from the spread of the differences between neighbouring slots; where that is by luck less
-than counting alone explains, from the counts.
+A function is (name, file, first line). Its self share counts samples in which it is innermost, its inclusive share
+those in which it is anywhere. Errors come from the spread of the differences between neighbouring slots, or from the
+counts if that spread happens to be smaller than counting alone explains.
 """
 import collections
 import math
@@ -55,7 +56,7 @@ def total(slots):
 
 
 def quantile(freedom):
-    """What ERRORS standard errors are where they are estimated from so few rounds: Student's quantile (Cornish and Fisher)."""
+    """The quantile for ERRORS standard errors that are estimated from so few rounds: Student's (Cornish and Fisher)."""
     z, v = ERRORS, max(1, freedom)
     return z + (z**3 + z) / (4 * v) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * v**2) + (
         3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * v**3)
@@ -68,7 +69,7 @@ class Difference:
     ours: float        # shares
     theirs: float
     error: float       # standard error of the difference
-    rounds: int        # that it comes from
+    rounds: int  # of which it was computed
 
     @property
     def value(self):
@@ -92,7 +93,8 @@ def _error(differences, variance_of_counts):
 
 
 def against(ours, theirs, smallest=SMALLEST):
-    """Differences of all functions that either side gives one per cent or more. Two lists of Seen, by rounds."""
+    """Differences for all functions that have one per cent or more on either side. Takes two lists of Seen, by rounds.
+    """
     all_ours, all_theirs = total(ours), total(theirs)
     found = []
     for kind in ("own", "inclusive"):
@@ -139,7 +141,8 @@ def _homogeneity(columns):
 
 
 def chi_square(ours, theirs):
-    """(chi-square of self counts, degrees of freedom, how much more than chance the rounds of each sampler differ)."""
+    """(chi-square of self counts, degrees of freedom, by how much more than chance the rounds of each sampler differ).
+    """
     value, freedom = _homogeneity([total(ours).own, total(theirs).own])
     parts = [_homogeneity([seen.own for seen in slots]) for slots in (ours, theirs)]
     over = sum(part for part, _ in parts) / max(1, sum(free for _, free in parts))

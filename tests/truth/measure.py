@@ -1,4 +1,4 @@
-"""One cell of the proof: the program runs, ptrace-prof and the reference look at it in alternating slots."""
+"""Measures one cell: the program runs, and ptrace-prof and the reference sample it in alternating slots."""
 import collections
 import contextlib
 import itertools
@@ -42,7 +42,7 @@ def _arguments(program, places):
 
 @contextlib.contextmanager
 def busy_loops(cpus):
-    """One for each CPU."""
+    """Runs one busy loop on each CPU."""
     loops = [subprocess.Popen([sys.executable, "-c", BUSY], preexec_fn=lambda cpu=cpu: os.sched_setaffinity(0, {cpu}))
              for cpu in cpus]
     try:
@@ -54,8 +54,8 @@ def busy_loops(cpus):
 
 
 def put_first(pid):
-    """The kernel prefers this session (TargetProcess starts one) to all others, where we may: each ms off its CPU is a look at one
-    place only, so that shares on a busy machine would be known ten times worse."""
+    """Makes the kernel prefer this session (TargetProcess starts one) to all others, where we may. Each ms off its CPU
+    is a sample of one place only, so shares on a busy machine would be ten times less exact."""
     with contextlib.suppress(OSError):
         pathlib.Path(f"/proc/{pid}/autogroup").write_text("-20")
         os.setpriority(os.PRIO_PROCESS, pid, -20)
@@ -88,7 +88,8 @@ def running(cell, target_cpu):
 
 
 def _function(frame):
-    """ptrace-prof tells files of the standard library without their folder, the reference as the code object has them."""
+    """ptrace-prof reports files of the standard library without their folder, the reference as the code object has
+    them."""
     return Frame(frame.name, pathlib.PurePath(frame.file).name, frame.line)
 
 
@@ -101,7 +102,7 @@ def functions_only(stacks):
 
 
 class Meter:
-    """The two samplers of one running program. Each slot is a Seen, with what the program counted meanwhile."""
+    """The two samplers of one running program. Each slot gives a Seen, and what the program counted meanwhile."""
 
     def __init__(self, cell, target, pids, cpu, seconds, options):
         self.cell, self.target, self.pids, self.cpu, self.seconds, self.options = cell, target, pids, cpu, seconds, options
@@ -130,7 +131,7 @@ class Meter:
             recording.remove()
 
     def timed(self, look):
-        """(what was seen, what the program counted between the two looks at its clock)"""
+        """(what was seen, what the program counted between the two readings of its clock)"""
         if not self.cell.program.counts_itself:
             return look(), ({}, {})
         before = cells.clock(self.target)
@@ -140,7 +141,7 @@ class Meter:
 
 
 def _ratio_differences(slots, truths):
-    """Of programs that know only how their work is divided: shares among these functions."""
+    """For programs that know only how their work is divided: shares among these functions."""
     if not truths or not truths[0]:
         return []
     narrowed = []
@@ -167,7 +168,7 @@ def _judge(cell, ours, theirs, truths):
            "cut": whole_ours.cut / max(1, whole_ours.samples), "chi": [value, freedom, over, chance(value, freedom)],
            "worst": [_told(each) for each in found[:5]], "fails": [_told(each) for each in found if not each.holds()]}
     for name, slots in (("own clock, ptrace-prof", ours), ("own clock, reference", theirs)):
-        # What is known inside a phase was estimated by other code: three points are allowed there.
+        # Shares inside a phase were estimated by other code, so three points are allowed there.
         clock = with_truth([seen for seen, _ in slots], [truth[0] for _, truth in slots]) if truths else []
         clock += _ratio_differences([seen for seen, _ in slots], [truth[1] for _, truth in slots])
         row[name] = {"worst": [_told(each) for each in clock[:3]],

@@ -1,7 +1,9 @@
-"""The same question to other profilers: each alternates with the reference on one running program (./dev soak truth --peers).
+"""The same question to other profilers: each alternates with the reference on one running program (./dev soak truth
+--peers).
 
-Tools name functions differently, so here a function is its plain name and its file's name. What is told of each is the largest
-error of a self and of an inclusive share, samples per second asked for (1 kHz), and what the tool itself said of errors.
+Tools name functions differently, so here a function is its plain name and its file's name. The table has for each tool
+the largest error of a self and of an inclusive share, samples per requested second (1 kHz), and its own report of
+errors.
 """
 import contextlib
 import os
@@ -32,7 +34,7 @@ def function(frame):
 
 
 def look(tool, target, cpu, folder):
-    """(Seen, what it said) of one slot."""
+    """(Seen, output) of one slot."""
     output = pathlib.Path(folder, f"slot.{tool.suffix}")
     place = tool.where(target, output)
     place.unlink(missing_ok=True)

@@ -1,4 +1,5 @@
-"""The reference sampler, built here and now: tests/truth/reference/*.c, and for each interpreter what its headers say.
+"""The reference sampler, compiled on demand: tests/truth/reference/*.c, and for each interpreter the offsets of its
+headers.
 
 It shares no code with ptrace-prof: addresses come from `readelf`, offsets from the interpreter's own headers.
 """
@@ -23,7 +24,7 @@ class Absent(Exception):
 
 
 def _compiled(name, sources, *options):
-    """The executable made of these, kept by what it is made of."""
+    """The executable built from these sources, cached under a hash of its inputs."""
     text = b"".join(path.read_bytes() for path in sorted(SOURCES.iterdir())) + repr(options).encode()
     path = BUILT / f"{name}-{hashlib.sha256(text).hexdigest()[:16]}"
     if not path.exists():
@@ -43,7 +44,7 @@ def sampler():
 
 
 def _include_folders(interpreter, scratch):
-    """The folders for -I. A root's pyconfig.h names one that depends on the machine."""
+    """The folders for -I. A root's pyconfig.h includes one whose name depends on the machine."""
     name = f"python{interpreter.minor}"
     bases = [pathlib.Path(interpreter.root + interpreter.path).resolve().parent.parent] if not interpreter.in_root else []
     bases += [pathlib.Path(interpreter.root or "/", "usr")]
@@ -80,14 +81,14 @@ def _symbols(file, _identity):
     found = {}
     for name in ("_PyRuntime", "PyCode_Type"):
         match = re.search(rf"^\s*\d+:\s+([0-9a-f]+)\s.*\s{name}(@.*)?$", table, re.M)
-        if match and int(match.group(1), 16):  # else it is another file's
+        if match and int(match.group(1), 16):  # else it belongs to another file
             found[name] = int(match.group(1), 16)
     first = re.search(r"^\s*LOAD\s+0x([0-9a-f]+)\s+0x([0-9a-f]+)", table, re.M)
     return found, int(first.group(2), 16) - int(first.group(1), 16)
 
 
 def _symbols_of(*paths):
-    """Those of the first path that leads to an ELF file."""
+    """The addresses in the file at the first of these paths that is an ELF file."""
     for path in paths:
         try:
             with open(path, "rb") as file:
@@ -100,12 +101,12 @@ def _symbols_of(*paths):
 
 
 def _range(text):
-    """As map_files spells it: without leading zeros."""
+    """A range as in map_files: without leading zeros."""
     return "-".join(f"{int(part, 16):x}" for part in text.split("-"))
 
 
 def addresses(pid):
-    """(of _PyRuntime, of PyCode_Type) in a running process."""
+    """(address of _PyRuntime, address of PyCode_Type) in a running process."""
     seen = set()
     for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
         words = line.split(None, 5)
@@ -120,7 +121,8 @@ def addresses(pid):
 
 
 class Result:
-    """What one run saw: `stacks` counts tuples of Frame, outermost first; `account`, `pauses` as it printed them."""
+    """The result of one run. `stacks` counts tuples of Frame, outermost first; `account` and `pauses` are as printed.
+    """
 
     def __init__(self, text):
         self.stacks, self.account, self.pauses, self.cpu_us = collections.Counter(), {}, {}, 0

@@ -1,8 +1,10 @@
-"""Are samples true? ptrace-prof against a reference that shares no code with it, and against programs that count their own time.
+"""Are samples true? Compares ptrace-prof with a reference that shares no code with it, and with programs that count
+their own time.
 
-For every function with one per cent of the time or more, self and inclusive share must agree within one percentage point and
-three standard errors; at most half a per cent of the samples may be cut. Whole runs (./dev soak truth) keep each cell's
-result in build/truth and go on where they stopped; --fresh begins anew. The table is build/truth/table.md.
+For every function with one per cent of the time or more, self and inclusive share must agree within one percentage
+point and three standard errors; at most half a per cent of the samples may be cut. Whole runs (./dev soak truth) keep
+each cell's result in build/truth and continue where they stopped; --fresh begins anew. The table is
+build/truth/table.md.
 """
 import argparse
 import json
@@ -22,7 +24,8 @@ FOLDER = pathlib.Path(os.environ.get("PP_TRUTH_FOLDER", HERE.parents[1] / "build
 
 
 def is_reference(row):
-    """What the program counts itself is nearer to the truth: where the reference fails against that, it decides nothing."""
+    """Whether the reference counts. The program's own count is nearer to the truth; if the reference fails against it,
+    it does not count."""
     return not row["own clock, reference"]["fails"]
 
 
@@ -63,7 +66,8 @@ HEAD = ("| program, CPython | samples | of the reference | largest difference, p
 
 
 def summary(rows):
-    """By program, of all versions: the largest difference, the most that was cut, and on which versions it does not hold."""
+    """By program, over all versions: the largest difference, the largest cut share, and the versions on which it does
+    not hold."""
     programs = {}
     for row in rows:
         program, minor, rate = re.fullmatch(r"(.*), (3\.\d+t?)(, .*)?", row["cell"]).groups()

@@ -1,7 +1,7 @@
-// A forked child process that says "ready" and lives until the test is through with it.
+// A forked child process that reports that it is ready and lives until the test is done with it.
 //
-// Owned by one test; the destructor kills and reaps it, and the kernel kills it when the test dies first.
-// The body runs in the child after fork, so it must not use GoogleTest's assertions.
+// Owned by one test; the destructor kills and reaps it, and the kernel kills it when the test dies first. The body runs
+// in the child after fork, so it must not use GoogleTest's assertions.
 #pragma once
 
 #include <signal.h>
@@ -54,7 +54,7 @@ class Child {
   }
 
   Pid pid() const { return pid_; }
-  // The next value that the child said; 0 when it ended before.
+  // The next value that the child reported; 0 if it ended without one.
   uint64_t Hear() const {
     uint64_t value = 0;
     return ::read(said_.get(), &value, sizeof value) == sizeof value ? value : 0;

@@ -1,4 +1,4 @@
-// Gives a condition every chance: true as soon as it holds, false where it does not within a minute.
+// Waits for a condition: true as soon as it holds, false if it does not within a minute.
 #pragma once
 
 #include <sched.h>

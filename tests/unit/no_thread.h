@@ -1,4 +1,4 @@
-// Makes this process one that can start no thread, for good: for a forked child.
+// Makes this process unable to start threads, for good: for a forked child.
 #pragma once
 
 #include <sys/resource.h>
@@ -6,7 +6,7 @@
 
 namespace ptrace_prof {
 
-// False: it could not be made so. Root is exempt from the limit, so it becomes another user.
+// False: that failed. Root is exempt from the limit, so it becomes another user.
 inline bool AllowNoThread() {
   const rlimit none{0, 0};
   return ::setrlimit(RLIMIT_NPROC, &none) == 0 && (::geteuid() != 0 || ::setuid(54321) == 0);

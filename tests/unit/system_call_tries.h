@@ -1,4 +1,4 @@
-// Calls that a filter refuses, each made in a child behind it.
+// Calls that a filter refuses, each made in a child under that filter.
 #pragma once
 
 #include <sys/prctl.h>
@@ -16,7 +16,7 @@ namespace ptrace_prof {
 inline constexpr int kNoFilter = 254;
 inline constexpr int kWorked = 0;
 
-// The errno of `call` (which returns -1 and sets it, as system calls do) behind the filter; 0 when it worked.
+// The errno of `call` (which returns -1 and sets it, as system calls do) under the filter; 0 if it worked.
 inline int TryBehind(const std::function<bool()>& filter, const std::function<long()>& call) {
   return InChild([&] {
     ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -32,7 +32,7 @@ struct Try {
   std::function<long()> call;
 };
 
-// With arguments that do no harm where they are not refused, and another answer than EPERM.
+// The arguments do no harm if the call is not refused, and then give another error than EPERM.
 inline std::vector<Try> DeniedTries() {
   const auto with_bad_arguments = [](const char* name, long number) {
     return Try{name, [number] { return ::syscall(number, -1, -1, -1, -1, -1, -1); }};

@@ -1,7 +1,6 @@
-// Buffers of the client: asked for on the thread that needs one, filled, and given back by a worker thread once all
-// that is in them is complete. Strict where the real library is: a buffer with a kernel that still runs stays here
-// until it has ended or a flush is forced, and buffers come back in no order (the newest of those that are ready
-// first).
+// Buffers of the client. The thread that needs one requests it, and a worker thread gives it back once all records in
+// it are complete. It is as strict as the real library: a buffer with a kernel that still runs stays here until the
+// kernel has ended or a flush is forced, and buffers come back in no order (the newest of the complete ones first).
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +25,7 @@ enum {
   kTimed = 4096
 };
 
-struct holder {  // of the buffer that a thread, or everybody, fills
+struct holder {  // of the buffer that one thread, or all threads, fill
   struct buffer* current;
   struct holder* next;
 };
@@ -34,17 +33,17 @@ struct holder {  // of the buffer that a thread, or everybody, fills
 static struct holder shared;  // the first of all holders
 static __thread struct holder* mine;
 static struct buffer* ready;
-static pthread_mutex_t delivery;  // held while the client takes a buffer, and to read what was dropped
+static pthread_mutex_t delivery;  // held while the client takes a buffer or dropped records are counted
 static pthread_cond_t work, flushed = PTHREAD_COND_INITIALIZER;
 static pthread_t worker;
 static int running, stopping, force;
 static uint64_t flush_wanted, flush_done;
-static struct {  // nanoseconds that the client took, the newest in place of the oldest
+static struct {  // nanoseconds that the client took; the newest replaces the oldest
   uint32_t nanoseconds[kTimed];
   uint64_t count;
 } request_times, complete_times;
 
-// As a tool's callback gives it that reads a counter: another zero, another rate, and one that drifts.
+// A clock as from a tool's callback that reads a counter: another zero, another rate, and possibly a drift.
 static uint64_t counter_at(uint64_t monotonic, int64_t ticks_per_us) {
   const int64_t drift = double_option("clock_drift_ppb", 0);
   const __int128 base = (__int128)monotonic * ticks_per_us / 1000;
@@ -102,7 +101,7 @@ static void check(const struct buffer* buffer) {
   }
 }
 
-// Asks the client, without the lock.
+// Requests a buffer from the client, without holding the lock.
 static int fill(struct holder* holder) {
   request_function request = cupti.request;
   uint8_t* data = NULL;
@@ -236,7 +235,7 @@ static int drops(uint64_t ends) {
   return every > 0 && cupti.gpu_records % (uint64_t)every == 0;
 }
 
-// From some record on the times are lost: by wish, or because all device buffers that the pool may have are in use.
+// From some record on, times are lost: by option, or because all device buffers of the pool are in use.
 static int loses_times(void) {
   int64_t after = double_option("zero_after", -1), each = double_option("pool_records", 0);
   uint64_t limit = cupti.attributes[kPoolLimit] ? cupti.attributes[kPoolLimit] - 1 : kPoolDefault;
@@ -259,7 +258,7 @@ static int loses_times_to_clock(const struct draft* draft) {
   return draft->starts < zero_until;
 }
 
-// Room for a record of so many bytes; NULL: it is dropped.
+// Room for a record of `size` bytes; NULL: the record is dropped.
 static uint8_t* reserve(size_t size, struct buffer** in) {
   struct holder* holder = holder_of_thread();
   struct buffer* current = holder->current;
@@ -273,7 +272,7 @@ static uint8_t* reserve(size_t size, struct buffer** in) {
 }
 
 static int wants(const struct draft* draft) {
-  if (!cupti.request) return 0;  // nobody registered: discarded
+  if (!cupti.request) return 0;  // no client registered: discarded
   return draft->call ? bit_of(cupti.recorded[draft->domain], draft->call) : cupti.kinds[draft->kind];
 }
 
@@ -302,7 +301,7 @@ void buffers_write(const struct draft* draft) {
   buffer->pending++;
 }
 
-// How long the client took to hand out and to take back the last buffers, for figures; how many times are told of each.
+// For benchmarks: how long the client took to hand out and to take back the last buffers. Returns the number of times.
 DOUBLE_EXPORT uint64_t double_buffer_times(int of_requests, uint32_t nanoseconds[kTimed]) {
   pthread_mutex_lock(&cupti.lock);
   uint64_t count = of_requests ? request_times.count : complete_times.count;
@@ -314,7 +313,7 @@ DOUBLE_EXPORT uint64_t double_buffer_times(int of_requests, uint32_t nanoseconds
 
 int32_t buffers_flush(int forced) {
   pthread_mutex_lock(&cupti.lock);
-  if (running && cupti.request) {  // without any buffer it is as good (seen with 13.0 on an H100)
+  if (running && cupti.request) {  // also without any buffer (seen with 13.0 on an H100)
     uint64_t ticket = ++flush_wanted;
     force |= forced;
     pthread_cond_signal(&work);
@@ -342,7 +341,7 @@ void buffers_stop(void) {
   pthread_mutex_unlock(&cupti.lock);
 }
 
-// Waits while a buffer is given back.
+// Waits while a buffer is being given back.
 DOUBLE_EXPORT int32_t cuptiActivityGetNumDroppedRecords(void* context, uint32_t stream, size_t* dropped) {
   int32_t refused = personality_version < kDroppedWithoutDriver ? cupti_attach() : cupti_speaks();
   if (refused) return refused;

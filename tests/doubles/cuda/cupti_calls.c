@@ -15,7 +15,7 @@ struct callback_data {
   uint32_t correlation;
 };
 
-// With the lock held. IDs exist while anything needs them: a kind of call, a list of calls, a callback.
+// With the lock held. IDs are assigned while a kind of call, a list of calls or a callback needs them.
 static int correlates(void) {
   uint64_t any = cupti.kinds[kRuntime] || cupti.kinds[kDriver];
   for (int domain = kDriverApi; domain <= kRuntimeApi; domain++) {
@@ -26,7 +26,7 @@ static int correlates(void) {
   return any != 0;
 }
 
-// What the runtime's calls make of the driver's API.
+// The driver calls that the runtime's calls make.
 static const uint32_t kNested[][2] = {{211, 307}, {505, 307}, {430, 652}, {311, 514}, {315, 539}, {319, 497}};
 
 static uint32_t nested_in(const struct double_call* call) {
@@ -37,7 +37,7 @@ static uint32_t nested_in(const struct double_call* call) {
   return 0;
 }
 
-// The same correlation, and a little shorter.
+// The same correlation, and slightly shorter.
 static struct double_call inner_of(const struct double_call* call) {
   struct double_call inner = *call;
   inner.domain = kDriverApi;
@@ -100,7 +100,7 @@ static void leave(struct double_call* call) {
   pthread_mutex_unlock(&cupti.lock);
   if (inner.cbid) call_back(&inner, 1);
   cupti_maybe_give_up();
-  call_back(call, 1);  // the last thing: the client may finalize in it
+  call_back(call, 1);  // must be last: the client may finalize in it
 }
 
 static void stream_created(uint32_t stream, uint32_t device) {

@@ -1,5 +1,5 @@
-// What the driver's double tells: enter and exit callbacks, correlation IDs, records of calls and of what they
-// submitted.
+// What the double of libcupti produces for the driver's calls: enter and exit callbacks, correlation IDs, records of
+// calls and of the operations that they submitted.
 #ifndef TESTS_DOUBLES_CUDA_CUPTI_CALLS_H
 #define TESTS_DOUBLES_CUDA_CUPTI_CALLS_H
 

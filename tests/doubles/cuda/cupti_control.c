@@ -8,7 +8,7 @@
 
 static uint32_t domain_of(uint32_t kind) { return kind == kRuntime ? kRuntimeApi : kind == kDriver ? kDriverApi : 0; }
 
-// A kind of calls is all of them: switched on or off, it forgets what was said of single ones.
+// A kind of calls stands for all of them. When it is switched on or off, the settings of single calls are lost.
 static int32_t switch_kind(uint32_t kind, int on) {
   int32_t refused = cupti_attach();
   if (refused) return refused;
@@ -35,7 +35,7 @@ DOUBLE_EXPORT int32_t cuptiActivityEnableAndDump(uint32_t kind) {
   return kOk;
 }
 
-// How many calls the API has (CUPTI_RUNTIME_TRACE_CBID_SIZE and its like in the headers).
+// How many calls the API has (CUPTI_RUNTIME_TRACE_CBID_SIZE and the like in the headers).
 uint32_t calls_of(uint32_t domain) {
   if (domain != kRuntimeApi && domain != kDriverApi) return kCallbacks;
   static const struct {
@@ -46,8 +46,8 @@ uint32_t calls_of(uint32_t domain) {
   return domain == kRuntimeApi ? kCalls[row].runtime : kCalls[row].driver;
 }
 
-// A job on the double always has a context, as one that is attached to late: then a call by itself is taken and does
-// nothing until its kind is on (seen with 13.0 on an H200).
+// A job on the double always has a context, like a job that is attached to late. Then switching a single call succeeds,
+// and has no effect until its kind is on (seen with 13.0 on an H200).
 static int32_t switch_call(uint32_t domain, uint32_t callback, uint8_t on) {
   int32_t refused = cupti_attach();
   if (refused) return refused;
@@ -75,7 +75,7 @@ DOUBLE_EXPORT int32_t cuptiActivityRegisterCallbacks(request_function request, c
   if (cupti_speaks() != kOk) return kUnknown;
   if (!request || !complete) return kInvalidParameter;
   pthread_mutex_lock(&cupti.lock);
-  cupti.request = request;  // of the process: a second client takes it from the first without a word
+  cupti.request = request;  // for the whole process: a second client silently replaces the first
   cupti.complete = complete;
   pthread_mutex_unlock(&cupti.lock);
   return kOk;
@@ -95,7 +95,7 @@ DOUBLE_EXPORT int32_t cuptiActivityFlushAll(uint32_t flag) {
 }
 
 DOUBLE_EXPORT int32_t cuptiActivityFlushPeriod(uint32_t milliseconds) {
-  (void)milliseconds;  // full buffers go out by themselves here, at once
+  (void)milliseconds;  // full buffers are delivered at once here
   return cupti_attach();
 }
 

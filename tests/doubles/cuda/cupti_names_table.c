@@ -1,5 +1,5 @@
-// Names of callbacks, as the real cuptiGetCallbackName has them: those that our doubles make, and what a client allows
-// by list.
+// Names of callbacks, as the real cuptiGetCallbackName returns them: those of calls that our doubles make, and of calls
+// that a client allows by list.
 #include "tests/doubles/cuda/cupti_tables.h"
 
 const struct callback_name_row callback_names[] = {

@@ -1,5 +1,5 @@
 // What the double of libcupti makes of NVTX calls: two records for a range, joined by its number, and one for a mark.
-// Numbers are given whether anything is recorded or not, so that a range may be seen to end that was not seen to begin.
+// Numbers are assigned whether anything is recorded or not, so a range's end may be recorded without its begin.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ struct text {
 static uint32_t last_number;
 static __thread uint32_t pushed[kDeep], depth;
 
-// Callers may give theirs away; with the lock held.
+// A copy, because callers may free their text. With the lock held.
 static const char* kept(const char* text) {
   static struct text* all;
   if (!text) return NULL;

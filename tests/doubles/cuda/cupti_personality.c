@@ -1,4 +1,4 @@
-// Which libcupti this build plays (DOUBLE_VERSION), and the iteration over records, which depends on nothing else.
+// The version of libcupti that this build imitates (DOUBLE_VERSION), and the iteration over records.
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ const uint32_t personality_version = DOUBLE_VERSION;
 
 int32_t personality_no_driver(void) { return personality_version < 130000 ? kNotInitialised : kUnknown; }
 
-// Of a version without a row, those of the next one that has one.
+// A version without a row has the sizes of the next version with one.
 size_t personality_record_size(uint32_t kind) {
   for (int row = 0; kind < kKinds && row < record_size_rows; row++) {
     if (record_sizes[row].version >= personality_version) return record_sizes[row].bytes[kind];

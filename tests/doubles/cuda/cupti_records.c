@@ -1,5 +1,5 @@
-// Records of activity, byte for byte where the real library puts its fields. A field that a personality's structure is
-// too short for is left out. With the lock held.
+// Records of activity, with each field at the same place as in the real library. A field that does not fit into the
+// structure of the imitated version is left out. With the lock held.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void put16(size_t at, uint16_t value) { put(at, &value, sizeof value); }
 static void put32(size_t at, uint32_t value) { put(at, &value, sizeof value); }
 static void put64(size_t at, uint64_t value) { put(at, &value, sizeof value); }
 
-// `ends`: when the device is done with it, 0 for what is complete already. Written down by finish().
+// `ends`: when the device completes it; 0 if it is complete already. finish() writes it.
 static int begin(uint32_t kind, uint64_t starts, uint64_t ends) {
   if (!cupti.kinds[kind]) return 0;
   memset(&draft, 0, sizeof draft);
@@ -32,7 +32,7 @@ static void finish(void) { buffers_write(&draft); }
 
 static void put_thread(size_t at, uint32_t tid) { put32(at, cupti.thread_id_type ? tid : (uint32_t)pthread_self()); }
 
-// Of calls there are lists beside their kinds.
+// Calls have lists besides their kinds, which decide here.
 void records_call(const struct double_call* call) {
   if (!bit_of(cupti.recorded[call->domain], call->cbid)) return;
   memset(&draft, 0, sizeof draft);
@@ -50,7 +50,7 @@ void records_call(const struct double_call* call) {
   finish();
 }
 
-// Of the call, or of another one.
+// The correlation of the call, or by option that of another one.
 static uint32_t correlation_of(const struct double_call* call, const struct double_op* op) {
   uint32_t wrong = op->graph && cupti.sessions > 1 ? (uint32_t)double_option("wrong_graphs", 0) : 0;
   return call->correlation > wrong ? call->correlation - wrong : call->correlation;
@@ -122,7 +122,7 @@ static void synchronisation(const struct double_call* call, const struct double_
   finish();
 }
 
-// One record for all nodes; none of a graph that was there before this was switched on.
+// One record for all nodes, and none for a graph that existed before this kind was switched on.
 static void graph(const struct double_call* call, const struct double_op* op, uint64_t starts, uint64_t ends) {
   static __thread uint64_t began;
   if (op->node_index == 0) began = starts;
@@ -135,7 +135,7 @@ static void graph(const struct double_call* call, const struct double_op* op, ui
   finish();
 }
 
-// Code that was loaded late, and compiled for that.
+// A record of code that was loaded late, and of its compilation.
 void records_load(const struct double_call* call) {
   enum { kLazyLoading = 5 << 16, kPtxToCubin = 1, kCompile = 3 };
   records_overhead(kLazyLoading, call->start, call->end);

@@ -1,6 +1,6 @@
 // Bytes of a record by library and activity kind, as the real cuptiActivityGetNextRecord steps over them. From 130400
-// (13.4) on that steps over nothing without a driver: those rows are the 13.0 one with the structures that grew, held
-// against the headers only (integration.cuda_headers).
+// (13.4) on that function does not work without a driver. Those rows are the 13.0 row with the structures that grew,
+// and are compared with the headers only (integration.cuda_headers).
 #include "tests/doubles/cuda/cupti_tables.h"
 
 // clang-format off

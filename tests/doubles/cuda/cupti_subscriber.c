@@ -1,4 +1,4 @@
-// Subscribing to callbacks, and finalizing: the part of the double of libcupti of which there is one client.
+// Subscribing to callbacks, and finalizing: the part of the double of libcupti that has a single client.
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -22,7 +22,7 @@ struct subscriber_parameters {
   const char* name;
   char* old_name;
   size_t old_size;
-  uint8_t several;  // from 13.3 on; not played
+  uint8_t several;  // from 13.3 on; not imitated
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -75,7 +75,7 @@ int32_t cupti_speaks(void) {
 
 static int wrong(uintptr_t subscriber) { return !cupti.subscribed || subscriber != (uintptr_t)&cupti; }
 
-// As 13.0 words it.
+// In the words of 13.0.
 static void tell_owner(const struct subscriber_parameters* parameters, const char* owner) {
   if (parameters && parameters->old_name && parameters->old_size) {
     snprintf(parameters->old_name, parameters->old_size, "CUPTI for %s", *owner ? owner : "<not provided>");
@@ -154,14 +154,14 @@ DOUBLE_EXPORT int32_t cuptiEnableDomain(uint32_t enable, uintptr_t subscriber, u
   return bad ? kInvalidParameter : kOk;
 }
 
-// With the lock held, and then not. `asked`: by the client, who should have taken everything before.
+// Called with the lock held; returns without it. `asked`: the client asked, and should have taken everything before.
 static void shut_down(int asked) {
   const struct double_driver* driver = cupti.driver;
   struct cupti_misuse misuse = cupti.misuse;
   driver->trace(NULL);
   pthread_mutex_unlock(&cupti.lock);
   if (asked) driver->context_syncs(1);
-  buffers_stop();  // not with the lock: the worker may need it to end
+  buffers_stop();  // not with the lock, which the worker may need to end
   pthread_mutex_lock(&cupti.lock);
   if (asked) misuse = cupti.misuse;
   uint32_t correlation = cupti.correlation;  // goes on, so that the truth has each ID once

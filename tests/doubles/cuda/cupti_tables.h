@@ -1,4 +1,4 @@
-// The tables of the double of libcupti: tests/integration/cuda_double_oracle_test.py holds them against the real
+// The tables of the double of libcupti. tests/integration/cuda_double_oracle_test.py compares them with the real
 // libraries.
 #ifndef TESTS_DOUBLES_CUDA_CUPTI_TABLES_H
 #define TESTS_DOUBLES_CUDA_CUPTI_TABLES_H

@@ -1,8 +1,8 @@
-// The GPUs that are not there (option devices), each with one context: streams that work off what is queued in order,
-// one engine for kernels per stream and two for copies. Nothing runs: times are computed at submission. Owned by
-// driver.c; any thread.
+// The simulated GPUs (option devices), each with one context: streams that process what is queued in order, one engine
+// for kernels per stream and two for copies. Nothing runs: times are computed at submission. Owned by driver.c; any
+// thread.
 //
-// Its clock runs at its own rate from its own zero (options gpu_offset and gpu_drift_ppb); CUPTI has to convert it.
+// The clock runs at its own rate from its own zero (options gpu_offset and gpu_drift_ppb); CUPTI has to convert it.
 #ifndef TESTS_DOUBLES_CUDA_DEVICE_MODEL_H
 #define TESTS_DOUBLES_CUDA_DEVICE_MODEL_H
 
@@ -16,11 +16,11 @@ uint64_t model_ticks(uint64_t monotonic);
 uint64_t model_host_time(uint64_t ticks);
 uint32_t model_devices(void);
 uint32_t model_create_stream(uint32_t device);
-uint32_t model_device_of(uint32_t stream);  // that is no null stream
-// Sets the device (of a null stream it is told), the times and the channel of `op`, after waiting while the stream is
-// too far behind.
+uint32_t model_device_of(uint32_t stream);  // not for a null stream
+// Sets the device (for a null stream the caller sets it), the times and the channel of `op`, after waiting while the
+// stream is too far behind.
 void model_queue(struct double_op* op, uint64_t duration);
-// When the stream has done all it has (0: all streams), CLOCK_MONOTONIC.
+// When the stream (0: all streams) will have finished its work, in CLOCK_MONOTONIC.
 uint64_t model_idle_at(uint32_t stream);
 void model_inventory(struct double_inventory* out);
 

@@ -87,7 +87,7 @@ static uint32_t seam_newest_graph(uint32_t made) {
   return atomic_load(&newest);
 }
 
-static atomic_int home;  // who has begun to use it
+static atomic_int home;  // the process that has initialised it
 
 DOUBLE_EXPORT int32_t cuInit(unsigned flags) {
   if (flags) return kInvalidValue;
@@ -96,7 +96,7 @@ DOUBLE_EXPORT int32_t cuInit(unsigned flags) {
   return 0;
 }
 
-// Of a process that has not begun to use it, a forked child of one that has included.
+// Works only in the process that has initialised it, so not in a forked child.
 DOUBLE_EXPORT int32_t cuDeviceGetCount(int* count) {
   if (!count) return kInvalidValue;
   if (atomic_load(&home) != getpid()) return kNotInitialised;

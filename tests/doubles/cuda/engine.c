@@ -1,4 +1,4 @@
-// Stands for libtorch: a thread without Python, pt_autograd_0, that launches what a blocked thread of Python asked for.
+// Imitates libtorch: a thread without Python, pt_autograd_0, launches what a blocked Python thread requested.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
@@ -43,7 +43,7 @@ static void start(void) {
   if (pthread_create(&thread, NULL, run, NULL) == 0) pthread_detach(thread);
 }
 
-// Launches `kernel` so often on the engine's thread; returns that thread once it did.
+// Launches `kernel` `count` times on the engine's thread; returns that thread's ID when done.
 ENGINE_EXPORT uint32_t engine_run_backward(const void* kernel, uintptr_t stream, uint32_t count) {
   pthread_once(&once, start);
   pthread_mutex_lock(&one_at_a_time);

@@ -1,5 +1,6 @@
-// Kernels that a job has as text: of it the double knows how long a kernel runs, where the text compares a time with a
-// number (tests/targets/cuda_on_gpu.py); without one it is never over. And memory of the host that a GPU could see.
+// Kernels that a job has as text. The double reads from the text how long a kernel runs, where the text compares a time
+// with a number (tests/targets/cuda_on_gpu.py). Without such a number the kernel never ends. Also host memory that a
+// GPU could see.
 #include <stdlib.h>
 #include <string.h>
 

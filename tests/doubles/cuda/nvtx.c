@@ -1,6 +1,6 @@
-// The double of a library of the job that has NVTX in it, which is all in headers: at its first call it binds itself, for
-// good, to what NVTX_INJECTION64_PATH names then. Where that is nothing, its calls never do anything. Built twice, as
-// each library binds itself alone.
+// The double of a job's library that contains NVTX, which is all in headers. At its first call it binds itself, for
+// good, to the library that NVTX_INJECTION64_PATH then names. Without one its calls never do anything. Built twice,
+// because each library binds itself separately.
 #include "tests/doubles/cuda/nvtx.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-// What a test asked of the doubles: PP_CUDA_DOUBLE="key=value,key=value" of the job's environment. README.md lists the
-// keys.
+// The options of a test for the doubles: PP_CUDA_DOUBLE="key=value,key=value" in the job's environment. README.md lists
+// the keys.
 #ifndef TESTS_DOUBLES_CUDA_OPTIONS_H
 #define TESTS_DOUBLES_CUDA_OPTIONS_H
 
@@ -8,7 +8,7 @@
 #include <string.h>
 
 static inline int64_t double_option(const char* key, int64_t otherwise) {
-  static const char* all;  // read once: what is asked on every launch may not cost much
+  static const char* all;  // read once, as some options are used on every launch
   if (!all) all = getenv("PP_CUDA_DOUBLE") ? getenv("PP_CUDA_DOUBLE") : "";
   const char* text = all;
   size_t length = strlen(key);

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-// A heap by when they end.
+// A heap, ordered by end.
 static struct pending* items;
 static size_t count, room;
 

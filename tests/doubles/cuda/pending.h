@@ -1,4 +1,4 @@
-// Records whose operation is not over yet, by when it ends. With the lock of cupti_state.h held.
+// Records whose operation has not ended, ordered by its end. With the lock of cupti_state.h held.
 #ifndef TESTS_DOUBLES_CUDA_PENDING_H
 #define TESTS_DOUBLES_CUDA_PENDING_H
 
@@ -10,7 +10,7 @@ struct buffer {
   size_t size, used;
   uint64_t records, most;
   uint32_t pending;  // records in it that are not complete
-  int retired;       // nobody fills it any more
+  int retired;       // no thread fills it any more
   struct buffer* next;
 };
 
@@ -22,7 +22,7 @@ struct pending {
 };
 
 void pending_add(const struct pending* one);
-int pending_take_due(uint64_t now, struct pending* out);  // 1: the one that ended first
+int pending_take_due(uint64_t now, struct pending* out);  // 1: `out` is the one that ended first
 int pending_any(void);
 void pending_clear(void);
 

@@ -1,4 +1,4 @@
-// The double of libcudart.so.N: the calls that jobs make, each told to whoever traces and given to the driver's model.
+// The double of libcudart.so.N: the calls that jobs make, each reported to the tracer and passed to the driver's model.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static void find_driver(void) {
   if (driver->initialise() != 0) driver = NULL;
 }
 
-// Begins a call, or says why not.
+// Begins a call, or returns the error.
 static int32_t enter(struct double_call* call, uint32_t cbid, const char* function) {
   pthread_once(&once, find_driver);
   if (!driver) return kInsufficientDriver;
@@ -76,7 +76,7 @@ DOUBLE_EXPORT int32_t cudaLaunchKernel(const struct double_kernel* kernel, struc
   return launch(211, "cudaLaunchKernel", kernel, grid, block, shared, stream);
 }
 
-// What nvcc 13 makes of <<<>>>.
+// The call that nvcc 13 generates for <<<>>>.
 DOUBLE_EXPORT int32_t __cudaLaunchKernel(const struct double_kernel* kernel, struct dimensions grid,
                                          struct dimensions block, void** arguments, size_t shared, uintptr_t stream) {
   (void)arguments;
@@ -144,7 +144,7 @@ DOUBLE_EXPORT int32_t cudaStreamSynchronize(uintptr_t stream) {
 
 DOUBLE_EXPORT int32_t cudaDeviceSynchronize(void) { return synchronise(165, "cudaDeviceSynchronize", 0, kSyncContext); }
 
-// Nobody is told of it: no list of calls of ours has it.
+// Not reported to the tracer: it is in none of our lists of calls.
 DOUBLE_EXPORT int32_t cudaSetDevice(int device) {
   current_device = (uint32_t)device;
   return 0;
@@ -235,7 +235,7 @@ DOUBLE_EXPORT int32_t cudaGraphLaunch(const struct double_graph* graph, uintptr_
   return finish(&call, 0);
 }
 
-// Stands for the registration of a module: what the launches above are given as their function. `duration`: ns.
+// Imitates the registration of a module: returns what the launches above take as their function. `duration`: ns.
 DOUBLE_EXPORT const struct double_kernel* double_kernel(const char* name, uint64_t duration) {
   struct double_kernel* kernel = malloc(sizeof *kernel);
   char* text = calloc(1, kLongestName);
@@ -245,7 +245,7 @@ DOUBLE_EXPORT const struct double_kernel* double_kernel(const char* name, uint64
   return kernel;
 }
 
-// So many launches by the calling thread, nothing else between them; the nanoseconds that they took.
+// `count` launches by the calling thread and nothing else between them; returns the nanoseconds that they took.
 DOUBLE_EXPORT uint64_t double_launch_many(const struct double_kernel* kernel, uint64_t count) {
   const struct dimensions one = {1, 1, 1};
   const uint64_t begin = monotonic_now();
@@ -253,7 +253,7 @@ DOUBLE_EXPORT uint64_t double_launch_many(const struct double_kernel* kernel, ui
   return monotonic_now() - begin;
 }
 
-// Its module is gone and another one lies where it was: the same pointer is another name, in old records too.
+// The module is unloaded and another one takes its address, so the pointer means another name, in old records too.
 DOUBLE_EXPORT void double_reload(const struct double_kernel* kernel, const char* name) {
   strncpy((char*)kernel->name, name, kLongestName - 1);
 }

@@ -1,9 +1,9 @@
-// What the doubles of libcuda, libcudart and libcupti tell each other, as the real ones do by private export tables.
-// The driver (driver.c) owns the table; the others find it by cuGetExportTable and never see its insides. Any thread.
+// The interface between the doubles of libcuda, libcudart and libcupti, as the real ones have by private export tables.
+// The driver (driver.c) owns the table. The others find it by cuGetExportTable and never see its internals. Any thread.
 //
-// A call goes: driver->begin (assigns the correlation ID, tells the tracer), driver->submit for each thing that the
-// device gets to do, driver->end. Times are CLOCK_MONOTONIC nanoseconds, except in double_op, which has ticks of the
-// GPU.
+// A call consists of driver->begin (assigns the correlation ID, reports to the tracer), driver->submit for each
+// operation on the device, and driver->end. Times are CLOCK_MONOTONIC nanoseconds, except in double_op, which has ticks
+// of the GPU.
 #ifndef TESTS_DOUBLES_CUDA_SEAM_H
 #define TESTS_DOUBLES_CUDA_SEAM_H
 
@@ -22,10 +22,10 @@ struct double_call {
   const char* symbol;  // of the kernel, where it launches one
   const void* parameters;
   int32_t result;
-  uint32_t tid, correlation;     // correlation: 0 while nobody traces
+  uint32_t tid, correlation;     // correlation: 0 without a tracer
   uint64_t correlation_data[2];  // the subscribers' own, between enter and exit
   uint64_t start, end;
-  int told;  // begin was told to the tracer
+  int told;  // begin was reported to the tracer
 };
 
 struct double_op {
@@ -42,7 +42,7 @@ struct double_op {
   uint64_t node, grid_id;
 };
 
-// What a launch is given as its function.
+// What a launch takes as its function.
 struct double_kernel {
   const char* name;  // mangled
   uint64_t duration;
@@ -63,21 +63,21 @@ struct double_tracer {
 struct double_driver {
   uint64_t size;
   int32_t (*initialise)(void);                        // cuInit; 0 or a CUresult
-  void (*trace)(const struct double_tracer* tracer);  // NULL: stop telling
+  void (*trace)(const struct double_tracer* tracer);  // NULL: stop reporting
   void (*begin)(struct double_call* call);
   void (*end)(struct double_call* call);
-  // Puts `op` into the queue of op->stream for `duration` ns and sets its times; waits while too much is queued.
+  // Queues `op` on op->stream for `duration` ns and sets its times; waits while too much is queued.
   void (*submit)(const struct double_call* call, struct double_op* op, uint64_t duration);
-  // Until the stream (0: all of them) has nothing left. Reports the wait as a synchronisation.
+  // Waits until the stream (0: all of them) has nothing left. Reports the wait as a synchronisation.
   void (*synchronise)(const struct double_call* call, uint32_t stream, uint32_t type);
   uint32_t (*create_stream)(uint32_t device);
   void (*inventory)(struct double_inventory* out);
   uint64_t (*ticks)(void);                // the GPU's clock now
   uint64_t (*host_time)(uint64_t ticks);  // exact, where CUPTI only estimates
-  int32_t (*capturing)(int32_t change);   // +1, -1 or 0; how many streams are being captured
-  // How often a context was synchronised, which no capture survives; 1: does so, and waits.
+  int32_t (*capturing)(int32_t change);   // +1, -1 or 0; returns how many streams are being captured
+  // How often a context was synchronised, which ends every capture. 1: synchronises it, and waits.
   uint32_t (*context_syncs)(uint32_t more);
-  // The highest number of a graph that can be launched; `made`: there is one more, of that number.
+  // The highest number of a graph that can be launched; `made`: the number of a new one.
   uint32_t (*newest_graph)(uint32_t made);
 };
 

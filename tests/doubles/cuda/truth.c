@@ -14,7 +14,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct list calls, ops;
 static __thread uint32_t made;  // calls of this thread, the current one included
 
-// NULL when there is no more room: the count tells, as it goes on.
+// NULL when there is no more room. The count shows that, because it goes on.
 static void* add(struct list* list, size_t size) {
   if (list->count == list->room) {
     uint64_t room = list->room ? 2 * list->room : 4096;

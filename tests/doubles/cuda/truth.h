@@ -1,7 +1,7 @@
-// The ground truth: every call of the API and all that it gave the device to do, kept in memory until the workload asks
-// for it by double_truth_calls and double_truth_ops, which libcuda's double exports and ctypes reads. Any thread.
+// The ground truth: every call of the API and all operations that it gave the device, kept in memory until the workload
+// reads them by double_truth_calls and double_truth_ops, which libcuda's double exports to ctypes. Any thread.
 //
-// `index` counts the calls of one thread from 0: the workload knows which function of its own made which.
+// `index` counts the calls of one thread from 0. So the workload knows which of its functions made which call.
 #ifndef TESTS_DOUBLES_CUDA_TRUTH_H
 #define TESTS_DOUBLES_CUDA_TRUTH_H
 
@@ -15,7 +15,7 @@ struct truth_call {
 };
 
 struct truth_op {
-  uint64_t start, end;  // CLOCK_MONOTONIC, of what the device did, whatever CUPTI says of it
+  uint64_t start, end;  // CLOCK_MONOTONIC, of what the device really did, whatever CUPTI reports
   const char* name;
   uint64_t bytes, node;
   uint32_t tid, index, kind, stream, correlation, graph, device;

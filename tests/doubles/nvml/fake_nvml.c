@@ -1,9 +1,9 @@
-/* A double of NVIDIA's management library, libnvidia-ml.so.1, for machines without one: two GPUs with numbers that are
- * known. Stricter than the real one: what a caller must not do ends the process, after a line in $PP_FAKE_NVML_LOG.
+/* A double of NVIDIA's management library, libnvidia-ml.so.1, for machines without one: two GPUs with known numbers. It
+ * is stricter than the real one: a forbidden call ends the process, after a line in $PP_FAKE_NVML_LOG.
  *
- * $PP_FAKE_NVML chooses what it is like, words between commas: "init=9" (nvmlInit_v2 gives that), "count=0", "mute" (no
- * utilisation, as on a MIG slice), "forbidden" (the second GPU is another user's), "hostile" (numbers and a name that
- * cannot be), "process=PID" (computes on the second GPU), "free=MIB" (there). */
+ * $PP_FAKE_NVML chooses its behaviour by words between commas: "init=9" (the result of nvmlInit_v2), "count=0", "mute"
+ * (no utilisation, as on a MIG slice), "forbidden" (the second GPU is another user's), "hostile" (impossible numbers
+ * and an impossible name), "process=PID" (it computes on the second GPU), "free=MIB" (of memory there). */
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -46,7 +46,7 @@ static long *Member(struct Layout *layout, const char *name) {
   return NULL;
 }
 
-// What the target tells of itself begins with a cookie and the version that its headers had.
+// The target's description of itself begins with a cookie and the version that its headers had.
 static bool Tells(pid_t pid, uint64_t runtime, const struct Layout *layout) {
   char cookie[8];
   uint64_t version;

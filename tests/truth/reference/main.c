@@ -1,4 +1,5 @@
-// truth_reference PID RUNTIME CODE_TYPE LAYOUT SECONDS INTERVAL_US SEED: samples, then prints functions, stacks and its account.
+// truth_reference PID RUNTIME CODE_TYPE LAYOUT SECONDS INTERVAL_US SEED: samples, then prints functions, stacks and
+// totals.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@ static uint64_t Draw(void) {  // splitmix64
 // From half an interval to one and a half.
 static int64_t Gap(int64_t interval) { return interval / 2 + (int64_t)(Draw() % (uint64_t)interval); }
 
-// Nobody is always the first to be stopped.
+// So that no thread is always the first to be stopped.
 static void Shuffle(struct Thread *threads, int count) {
   for (int index = count - 1; index > 0; --index) {
     int other = (int)(Draw() % (uint64_t)(index + 1));
@@ -57,7 +58,7 @@ static struct Thread *Stopped(struct Thread *threads, int count, uint64_t state)
   return NULL;
 }
 
-// Under the stop: counts the stack of each thread that stands still. `now` becomes the threads that there are.
+// Under the stop: counts the stack of each stopped thread. `now` gets the list of current threads.
 static int Take(const struct Target *target, struct Thread *threads, int count, struct Thread *now, long times) {
   static int functions[kMaxThreads][kMaxFrames];
   int depths[kMaxThreads];
@@ -66,7 +67,7 @@ static int Take(const struct Target *target, struct Thread *threads, int count, 
     depths[index] = 0;
     struct Thread *held = Stopped(threads, count, now[index].state);
     if (!held || held->inner != now[index].inner) {
-      ++account.changed;  // it came since the last instant
+      ++account.changed;  // it began after the last instant
       continue;
     }
     now[index].tid = held->tid;
@@ -121,7 +122,7 @@ static void Sample(const struct Target *target, int64_t seconds_ns, int64_t inte
     long times = 1;
     int64_t stood = NowNs();
     instant += Gap(interval);
-    // A single thread that was off the CPU until now has not moved since: so it was at those instants, too.
+    // A single thread that was off the CPU until now has not moved, so its stack is counted for those instants too.
     for (; instant <= stood; instant += Gap(interval)) {
       if (count == 1) ++times, ++account.instants;
       else ++account.passed;
@@ -129,7 +130,7 @@ static void Sample(const struct Target *target, int64_t seconds_ns, int64_t inte
     int many = Take(target, threads, count, now, times);
     int64_t resumed = NowNs();
     if (pause_count < kMaxPauses) pauses[pause_count++] = resumed - stood;
-    for (; instant <= resumed; instant += Gap(interval)) ++account.passed;  // while we held it: no time of its own
+    for (; instant <= resumed; instant += Gap(interval)) ++account.passed;  // while we held it: skipped
     struct Thread *kept = threads;
     threads = now;
     now = kept;
@@ -151,7 +152,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "no layout for process %d in %s\n", target.pid, argv[4]);
     return 1;
   }
-  sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1});  // where we may
+  sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1});  // if permitted
   Sample(&target, (int64_t)(strtod(argv[5], NULL) * 1e9), strtol(argv[6], NULL, 10) * 1000);
   PrintFunctions();
   PrintCounts();

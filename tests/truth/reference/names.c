@@ -8,7 +8,7 @@ enum { kMaxText = 4096, kMaxFunctions = 1 << 16, kPool = 1 << 24 };
 static struct Function {
   struct CodeFacts facts;
   const char *name, *file;
-  int next;  // of the same hash; -1: none
+  int next;  // next with the same hash; -1: none
 } functions[kMaxFunctions];
 static int function_count;
 static int first_of[kMaxFunctions];  // by hash: number + 1
@@ -80,7 +80,7 @@ int FunctionOf(pid_t pid, const struct Layout *layout, const struct CodeFacts *f
   return function_count - 1;
 }
 
-// What calls __init__ for an instance that is made (3.13 and later) has a code object, but is no function of anybody's.
+// The code object that calls __init__ for a new instance (3.13 and later); it is not a function of the program.
 bool IsShim(int function) { return strcmp(functions[function].file, "__init__") == 0; }
 
 void PrintFunctions(void) {

@@ -1,6 +1,6 @@
-// Prints where CPython keeps what the reference reads, as the headers of one interpreter say it: one "name kind value" a
-// line. Compiled against those headers by tests/truth/reference.py, run once. From 3.13 on most lines are positions within
-// _Py_DebugOffsets ("told"): the value itself is read out of the process.
+// Prints where CPython keeps what the reference reads, according to the headers of one interpreter: one "name kind
+// value" a line. Compiled against those headers by tests/truth/reference_sampler.py, run once. From 3.13 on most lines
+// are positions within _Py_DebugOffsets ("told"): the value itself is read from the process.
 #include <Python.h>
 #include <stddef.h>
 #include <stdint.h>

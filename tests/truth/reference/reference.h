@@ -1,7 +1,7 @@
-// The reference sampler of tests/truth: its own reading of CPython's frames, so that a mistake of ptrace-prof is not
-// repeated here. It stops ALL Python threads at each instant, whatever they do, at instants drawn beforehand: a stop
-// only for those that run would look at waits a little earlier than at work, which is a bias where threads change
-// often. Slow and simple. One process, one thread, one target; nothing of it is part of the product.
+// The reference sampler of tests/truth has its own reader of CPython's frames, so that a mistake of ptrace-prof is not
+// repeated here. At instants drawn beforehand it stops ALL Python threads, whatever they do. To stop only running
+// threads would sample waits a little earlier than work, which is a bias where threads change often. Slow and simple.
+// One process, one thread, one target; it is not part of the product.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 enum { kMaxFrames = 8192, kMaxThreads = 512, kMaxCode = 512, kAbsent = -1 };
 
-// Where things are; read from the output of offsets.c, and from the target itself (3.13 and later).
+// Where things are: read from the output of offsets.c, and from the target itself (3.13 and later).
 struct Layout {
   long version, told_version, told_size, free_threaded;
   long runtime_interpreters, interpreter_next, interpreter_threads;
@@ -23,7 +23,7 @@ bool ReadLayout(const char* path, pid_t pid, uint64_t runtime, struct Layout* la
 
 // memory.c
 bool ReadMemory(pid_t pid, uint64_t address, void* into, size_t size);
-// Many pieces in one call where the kernel allows; false unless all came.
+// Many pieces in one call where the kernel allows it; false unless all were read.
 struct Piece {
   uint64_t address;
   void* into;
@@ -34,8 +34,8 @@ bool ReadPieces(pid_t pid, const struct Piece* pieces, int count);
 // threads.c: the threads of all interpreters, as CPython lists them.
 struct Thread {
   uint64_t state;  // PyThreadState
-  long inner;      // its id as the target's own PID namespace has it
-  pid_t tid;       // and here; 0 if not known
+  long inner;  // its ID in the target's own PID namespace
+  pid_t tid;  // its ID in our namespace; 0 if not known
   uint64_t frame, chunk;
   bool stopped;
 };
@@ -43,14 +43,14 @@ int ListThreads(pid_t pid, uint64_t runtime, const struct Layout* layout, struct
 void NameThreads(pid_t pid, struct Thread* threads, int count);  // fills in .tid
 
 // stop.c
-bool StopThreads(struct Thread* threads, int count);  // false: one of them could not be stopped (it has not ended)
+bool StopThreads(struct Thread* threads, int count);  // false: a thread could not be stopped (and has not ended)
 void LetGo(struct Thread* threads, int count);
 
 // stack.c: the functions of one thread, innermost first, as numbers of names.c. -1: could not be read.
 int ReadStack(pid_t pid, uint64_t code_type, const struct Layout* layout, const struct Thread* thread, int* functions);
 
-// names.c: functions are known by name, file and first line. A code object is looked at in every sample: its address
-// may be another function's by now.
+// names.c: functions are identified by name, file and first line. A code object is read in every sample, because its
+// address may be another function's by now.
 struct CodeFacts {
   uint64_t address, file, name;
   int line;

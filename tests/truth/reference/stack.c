@@ -5,7 +5,7 @@
 
 enum { kMaxChunks = 64, kChunkBytes = 1 << 22, kFrameBytes = 256, kOwnedByC = 3 };
 
-// The data stack of the thread: most frames lie in it. It comes in chunks: {previous, size, top, data…}.
+// The data stack of the thread, which holds most frames. It consists of chunks: {previous, size, top, data…}.
 struct Chunk {
   uint64_t address, size;
   char *bytes;
@@ -63,7 +63,7 @@ static int ByAddress(const void *left, const void *right) {
   return a < b ? -1 : a > b;
 }
 
-// Looks at every code object of the chain once, all in one call.
+// Reads every code object of the chain once, all in one call.
 static int Look(pid_t pid, uint64_t code_type, const struct Layout *layout, const uint64_t *codes, int depth, uint64_t *distinct,
                 int *functions) {
   static struct Piece pieces[kMaxFrames];

@@ -8,7 +8,7 @@
 
 enum { kSpinNs = 150000, kNapNs = 20000 };
 
-// Until it stands still by our interruption. Signals that come first are passed on.
+// Waits until the thread is stopped by our interruption. Signals that come first are passed on.
 static bool AwaitStop(struct Thread *thread) {
   int64_t began = NowNs();
   for (;;) {

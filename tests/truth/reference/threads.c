@@ -5,7 +5,7 @@
 
 #include "reference.h"
 
-// Where glibc keeps the thread id in what pthread_self() points at: CPython < 3.11 knows no other name of a thread.
+// Where glibc keeps the thread ID in the memory at pthread_self(). CPython < 3.11 has no other identifier of a thread.
 #if defined(__x86_64__)
 enum { kTidInPthread = 720 };
 #else
@@ -60,7 +60,7 @@ int ListThreads(pid_t pid, uint64_t runtime, const struct Layout *layout, struct
   return count;
 }
 
-// The innermost id of a thread: the last number in the line NSpid of its status.
+// The innermost ID of a thread: the last number in the line NSpid of its status.
 static long InnerId(pid_t pid, const char *tid) {
   char path[320], line[256];
   long inner = 0;

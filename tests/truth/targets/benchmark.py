@@ -1,7 +1,7 @@
 """benchmark.py FOLDER [arguments]: one of pyperformance's benchmarks (its folder) as an endless loop of its fixed work.
 
-The benchmark's own script runs, with a `pyperf` of ours: what it asks to be measured is done again and again, by turns where
-it asks for several things.
+The benchmark's own script runs, with a `pyperf` of ours: the work to be measured is repeated, in turns if there are
+several pieces of it.
 """
 import argparse
 import asyncio
@@ -45,7 +45,7 @@ def pyperf():
 
 
 def repeat():
-    for job in jobs:  # once, so that what is made at first is made
+    for job in jobs:  # once, to create what is created at the first run
         job()
     pact.say("ready")
     while True:

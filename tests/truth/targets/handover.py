@@ -1,6 +1,8 @@
-"""Threads (their number is the argument) that hand the GIL on every 20 to 50 us: one works, the others wait for their turn.
+"""Threads (their number is the argument) that hand over the GIL every 20 to 50 us: one works, the others wait for their
+turn.
 
-What each does in a turn is its own function, of 20 to 50 us: their shares of all turns' work are known by construction.
+The work of each turn is a function of its own, of 20 to 50 us, so the shares of all turns' work are known by
+construction.
 """
 import json
 import select

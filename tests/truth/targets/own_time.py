@@ -1,6 +1,6 @@
-"""A program that knows where its time goes: phases of a millisecond or more by turns, each timed by one look at the clock.
+"""A program that knows where its time goes: phases of a millisecond or more, in turns, each timed by one clock reading.
 
-Asked "clock", it says {phase: ns} and how much passed in all. `inside` are shares that are known by construction: {phase:
+On "clock", it reports {phase: ns} and the total time. `inside` are shares that are known by construction: {phase:
 {function: share of the phase}}. Runs on Python 3.8 and later.
 """
 import json
@@ -23,7 +23,7 @@ def took(function, times):
 
 
 def tuned(function, block_ns=BLOCK_NS):
-    """How often makes a block of that length; the best of three, so that a busy machine does not shorten it."""
+    """How many calls make a block of that length; the best of three, so that a busy machine does not shorten it."""
     times = 1
     while True:
         best = min(took(function, times) for _ in range(3))
@@ -33,7 +33,8 @@ def tuned(function, block_ns=BLOCK_NS):
 
 
 def costs_of(functions, times=100, rounds=60):
-    """{name: ns of a call}: the least of many rounds by turns, since all of a few can fall into a moment of a busy machine."""
+    """{name: ns of a call}: the least of many rounds in turns, as a busy moment of the machine can affect all of a few.
+    """
     def repeat(function):
         def run(count):
             for _ in range(count):
@@ -48,7 +49,7 @@ def costs_of(functions, times=100, rounds=60):
 
 
 def share_of_callee(function, twin, times):
-    """What share of `function` its callee has: `twin` is the same with a callee that does nothing."""
+    """The share of its callee in `function`; `twin` is the same function with a callee that does nothing."""
     whole, rest = [], []
     for _ in range(15):
         whole.append(took(function, times))
@@ -61,7 +62,7 @@ def answer(spent, began, inside):
 
 
 def serve(phases, inside=None, block_ns=BLOCK_NS):
-    """Never ends: `phases` by turns, functions that take how often they do it."""
+    """Never ends: runs `phases` in turns; they are functions that take the number of repetitions."""
     plan = [(phase.__name__, phase, tuned(phase, block_ns)) for phase in phases]
     known = inside(dict((name, times) for name, _, times in plan)) if inside else {}
     spent = dict.fromkeys([name for name, _, _ in plan], 0)

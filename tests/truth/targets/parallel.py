@@ -1,4 +1,4 @@
-"""Threads that run at the same time where there is no GIL: each has a function of its own, with call sites of short callees."""
+"""Threads that run at the same time if there is no GIL. Each has its own function with call sites of short callees."""
 import json
 import threading
 

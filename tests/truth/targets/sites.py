@@ -1,4 +1,5 @@
-"""One callee of 1, 3, 8, 24, 64 call sites each; several callees interleaved; a module body that calls in a straight line."""
+"""Callees with 1, 3, 8, 24 and 64 call sites; several callees interleaved; a module body that calls in a straight line.
+"""
 from own_time import serve, share_of_callee
 
 NUMBERS = (1, 3, 8, 24, 64)

@@ -1,4 +1,4 @@
-"""10 ms of work and 10 ms of sleep by turns. The test keeps the machine busy meanwhile."""
+"""10 ms of work and 10 ms of sleep in turns. The test keeps the machine busy meanwhile."""
 import time
 
 from own_time import serve

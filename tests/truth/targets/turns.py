@@ -1,4 +1,5 @@
-"""10, 20 and 70 % by turns of a few microseconds, and by turns of about a hundred: the same loop, 1, 2 and 7 times as long."""
+"""10, 20 and 70 % in turns of a few microseconds, and in turns of about a hundred: the same loop, 1, 2 and 7 times as
+long."""
 from own_time import costs_of, serve
 
 TURN = """

@@ -1,4 +1,4 @@
-// A server's certificate for the names that a test wants, signed by itself, in files that go with it.
+// A self-signed server certificate for the names that a test wants, in files that are removed with it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace ptrace_prof {
 
 class MadeCertificate {
  public:
-  // `alternatives`: "DNS:node7,IP:10.0.0.7"; empty: none, and the common name is all there is.
+  // `alternatives`: "DNS:node7,IP:10.0.0.7"; empty: none, so the certificate has only the common name.
   explicit MadeCertificate(const std::string& alternatives, const std::string& common_name = "node") {
     EXPECT_NE(::mkdtemp(folder_), nullptr);
     const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(EVP_EC_gen("P-256"), &EVP_PKEY_free);

@@ -41,7 +41,7 @@ void Extend(X509* certificate, X509* issuer, int what, const char* value) {
   X509_EXTENSION_free(extension);
 }
 
-// `issuer`: null where it signs itself.
+// `issuer`: null for a self-signed one.
 Pair Make(const char* name, long serial, const Pair* issuer, const char* usage, const char* alternative) {
   Pair made;
   X509* certificate = made.certificate.get();

@@ -1,5 +1,5 @@
-// Certificates that are made while the program runs, for tests and benchmarks: of an authority, of a server at
-// 127.0.0.1 and of a client, as files in a folder of the caller's, who removes them. A failure ends the program.
+// Makes certificates while the program runs, for tests and benchmarks: of an authority, of a server at 127.0.0.1 and of
+// a client, as files in a folder of the caller's, who removes them. A failure ends the program.
 #pragma once
 
 #include <string>

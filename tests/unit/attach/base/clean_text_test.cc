@@ -1,4 +1,4 @@
-// Foreign bytes as text: what can be seen stays, all else is written out.
+// Foreign bytes as text: visible characters stay, all others are escaped.
 #include "attach/base/clean_text.h"
 
 #include <fmt/format.h>

@@ -13,7 +13,7 @@ constexpr char kName[] = "ptrace-prof-stub.0123456789abcdef";
 
 LoadRequest Load() { return {Pid(2'000'000'000), 1'000'000, kName, {}, "ptrace-prof-stub.", "_ptrace_prof_stub", 0}; }
 
-// Begins with a `try`, before which nothing is done, and holds two texts with no quote that would end them.
+// The text must begin with a `try`, and hold two string literals whose content cannot end them.
 void ExpectGuarded(const std::string& text) {
   EXPECT_TRUE(text.starts_with(kTextBegin));
   EXPECT_LT(text.size(), kMaxTextBytes);
@@ -64,7 +64,7 @@ TEST(BootstrapText, HasASignalComeAgainAsTheTargetCan) {
   EXPECT_NE(AsPassing(LoadText(request)).find("if n:raise\",{})"), std::string::npos);
 }
 
-TEST(BootstrapText, GivesNoSizeToAFile) {  // a limit of the target's would kill it
+TEST(BootstrapText, GivesNoSizeToAFile) {  // a file size limit of the target's would kill it
   EXPECT_EQ(MakeFileText({Pid(1), kName, RemoteAddr()}).find("ftruncate"), std::string::npos);
 }
 

@@ -1,4 +1,4 @@
-// Shared memory as a stub makes it, for tests of the other side.
+// Shared memory as a stub makes it, for tests of the collector's side.
 #pragma once
 
 #include <fcntl.h>
@@ -41,7 +41,7 @@ class ChannelMemory {
   }
   uint8_t* bytes() const { return memory_; }
 
-  // As a thread of the target does.
+  // Publishes a record as a thread of the target does.
   void Publish(uint32_t i, const pp_record& record) const {
     records(i)[ring(i).head & (shape_.records - 1)] = record;
     __atomic_store_n(&ring(i).head, ring(i).head + 1, __ATOMIC_RELEASE);

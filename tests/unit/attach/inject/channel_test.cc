@@ -110,7 +110,7 @@ TEST_F(ChannelTest, SurvivesEndsThatMakeNoSense) {
   uint64_t skipped = 0;
   for (const uint64_t head : {uint64_t{kShape.records} + 1, UINT64_MAX, uint64_t{1000}, uint64_t{1} << 63}) {
     memory_.ring(0).head = head;
-    memory_.ring(0).tail = head ^ 0x5555;  // the target may write that too, to no effect
+    memory_.ring(0).tail = head ^ 0x5555;  // the target may write that too, without effect
     EXPECT_LE(ring.Waiting(), kShape.records);
     EXPECT_EQ(ring.Drain(got), 0U);
     EXPECT_EQ(ring.skipped(), ++skipped);
@@ -163,7 +163,7 @@ TEST(ChannelMutes, AreFoundByWhoLooksForThem) {
   for (uint64_t i = 0; i < muted; ++i) {
     EXPECT_EQ(find(0x7f0000001000 + 0x80 * i), PP_MUTE_CHECK(i, 2, int64_t{-3}));
   }
-  // The same address again: other code, or other events of it.
+  // The same address again: for other code, or for other events of the code.
   EXPECT_TRUE(channel.Mute(RemoteAddr(0x7f0000001000), {7, 8, 9}, MutedEvents::kBegins));
   EXPECT_EQ(find(0x7f0000001000), PP_MUTE_CHECK(7, 8, int64_t{9}) | PP_MUTE_BEGINS);
   EXPECT_FALSE(channel.Mute(RemoteAddr(), {}, MutedEvents::kAll));

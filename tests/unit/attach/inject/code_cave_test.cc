@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kPage = 4096;
 
-// A page of our own, as the last one of an object.
+// A page of our own that stands for the last page of an object.
 class CodeCaveTest : public testing::Test {
  protected:
   CodeCaveTest()

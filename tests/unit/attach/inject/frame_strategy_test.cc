@@ -1,4 +1,5 @@
-// Against a program of our own that calls a function through a word in its memory, as an interpreter evaluates frames.
+// Run against a program of our own that calls a function through a word in its memory, as an interpreter evaluates
+// frames.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -27,11 +28,11 @@ struct Evaluated {
 struct Board {
   std::atomic<uint64_t> slot;
   std::atomic<uint64_t> calls;   // of the original
-  std::atomic<uint64_t> wrong;   // calls whose arguments were not what was given
-  std::atomic<uint64_t> served;  // argument of the call that was brought in
+  std::atomic<uint64_t> wrong;   // calls whose arguments differ from those passed
+  std::atomic<uint64_t> served;  // argument of the injected call
   std::atomic<uint64_t> times;
-  std::atomic<int> outcome;      // of that call
-  std::atomic<uint64_t> raised;  // calls of the original that were to begin with an exception
+  std::atomic<int> outcome;      // of the injected call
+  std::atomic<uint64_t> raised;  // calls of the original that had to begin with an exception
   std::atomic<bool> go;
   Evaluated frame;
   std::atomic<int> throwing;
@@ -102,7 +103,7 @@ class FrameStrategyTest : public testing::Test {
         target_, memory_, {{RemoteAddr(reinterpret_cast<uint64_t>(&BroughtIn)), RemoteAddr(4711)}, guard_, {}, raises},
         {MonotonicNow() + kLong, [] { return true; }});
   }
-  // Nothing of ours is left in the page, as the target sees it.
+  // Whether nothing of ours is left in the page, as the target sees it.
   bool IsZero(const void* page) {
     std::array<uint8_t, kPage> bytes{};
     return memory_.Read(RemoteAddr(At(page)), bytes.data(), bytes.size()) == ReadStatus::kOk &&

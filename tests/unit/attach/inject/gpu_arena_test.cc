@@ -18,7 +18,7 @@ namespace {
 
 constexpr GpuArenaShape kShape{3, PP_GPU_MIN_SLOT_BYTES, 4711};
 
-// As a shim makes it.
+// An arena as a shim makes it.
 class ArenaMemory {
  public:
   ArenaMemory() : fd_(::memfd_create("t", MFD_ALLOW_SEALING)) {
@@ -240,7 +240,7 @@ TEST(GpuShimFile, IsCarriedByOurProgramAndToldItsPart) {
   ASSERT_TRUE(shim.has_value()) << shim.error().message;
   pp_gpu_boot boot{};
   boot.nonce = 0x0123456789abcdef;
-  boot.busy = 7;  // not ours to say
+  boot.busy = 7;  // a field that is not ours
   shim.value().Fill(boot);
   EXPECT_EQ(shim.value().boot().busy, 0U);
   EXPECT_STREQ(shim.value().boot().arena_name, "ptrace-prof-arena.0123456789abcdef");

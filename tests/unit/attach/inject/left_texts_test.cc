@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kPage = 4096;
 constexpr uint32_t kSlots = 4;
 
-// A queue as CPython up to 3.12 has it, made small.
+// A queue as CPython up to 3.12 has it, but small.
 struct Queue {
   uint32_t lock = 1;
   uint32_t breaker = 0;
@@ -32,7 +32,7 @@ struct Queue {
   uint32_t first = 0, last = 0;
 };
 
-// A page of our own, as the unused memory of a target.
+// A page of our own that stands for unused memory of a target.
 class LeftTextsTest : public testing::Test {
  protected:
   LeftTextsTest()
@@ -72,7 +72,7 @@ class LeftTextsTest : public testing::Test {
 
 TEST_F(LeftTextsTest, TakesThoseThatNobodyWillRead) {
   Leave(1024);
-  std::memset(Leave(2048), 0, 4);  // of a call that could not be called back
+  std::memset(Leave(2048), 0, 4);  // of a call that could not be withdrawn
   EXPECT_EQ(Reclaim(), 2U);
   EXPECT_TRUE(IsZero());
   EXPECT_EQ(Reclaim(), 0U);
@@ -121,7 +121,7 @@ TEST_F(LeftTextsTest, ATextFindsRoomAmongThem) {
   for (size_t at = kFrom / 16 * 16 + 16; at + kMaxTextBytes <= kPage; at += kMaxTextBytes) {
     Leave(at);
   }
-  std::memset(page_ + 3600, 'x', kPage - 3600);  // the object's own, say
+  std::memset(page_ + 3600, 'x', kPage - 3600);  // as if it belonged to the object
   RunReport report;
   target_.queue.lock_free = 0;  // held for ever: no call gets in
   const Patience patience{MonotonicNow() + Nanos::FromMillis(1), {}};

@@ -1,4 +1,4 @@
-// Against a program of our own that has such a queue and a thread that serves it, or does not.
+// Run against a program of our own that has such a queue, and may have a thread that serves it.
 #include "attach/inject/queued_call.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace {
 constexpr Nanos kLong = Nanos::FromSeconds(60);
 constexpr uint32_t kSlots = 4;
 
-// As CPython 3.13 and later have it, made small. Shared by the test and its target, at one address in both.
+// As CPython 3.13 and later have it, but small. Shared by the test and its target, at the same address in both.
 struct Board {
   std::atomic<uint32_t> lock;  // 0: free
   std::atomic<uint32_t> breaker;
@@ -191,7 +191,7 @@ TEST_F(QueuedCallTest, RefusesAStoppedTarget) {
   EXPECT_TRUE(IsEmpty());
 }
 
-// As a thread is that did not stop in time, until it does and is let go.
+// The state of a thread that did not stop in time, until it stops and is released.
 TEST_F(QueuedCallTest, OurOwnTracingIsNoOtherTracer) {
   EXPECT_TRUE(CheckStoppable(child_.pid()).has_value());
   ASSERT_EQ(::ptrace(PTRACE_SEIZE, child_.pid().value, nullptr, nullptr), 0);

@@ -1,4 +1,4 @@
-// A stub that is in a target already: this process, which has the file of one mapped.
+// A stub that is already in a target: this process, which has mapped the file of one.
 #include "attach/inject/resident_stub.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Against a process of ours, which is told of a temporary directory of its own.
+// Run against a process of ours whose environment names a temporary directory of its own.
 #include "attach/inject/script_files.h"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 namespace ptrace_prof {
 namespace {
 
-// A process with a temporary directory of its own, as its environment says.
+// A process with a temporary directory of its own, named in its environment.
 class ScriptFilesTest : public testing::Test {
  protected:
   ScriptFilesTest() {
@@ -82,7 +82,7 @@ TEST_F(ScriptFilesTest, KnowsThatAnotherIsAtWork) {
   ScriptFolder files{Pid(child_)};
   ASSERT_TRUE(files.Make().has_value());
   EXPECT_FALSE(files.AnotherHasOne().value());
-  const pid_t other = ::fork();  // locks are of a process
+  const pid_t other = ::fork();  // locks belong to a process
   if (other == 0) {
     ScriptFolder theirs{Pid(child_)};
     const bool seen = theirs.AnotherHasOne().value();

@@ -1,4 +1,4 @@
-// On a list of threads in our own memory.
+// Run on a list of threads in our own memory.
 #include "attach/inject/script_threads.h"
 
 #include <gtest/gtest.h>

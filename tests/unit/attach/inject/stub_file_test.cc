@@ -25,7 +25,7 @@ TEST(StubFile, IsCarriedByOurProgramAndToldItsPart) {
   ASSERT_TRUE(stub.has_value()) << stub.error().message;
   pp_boot boot{};
   boot.nonce = 0x0123456789abcdef;
-  boot.busy = 7;  // not ours to say
+  boot.busy = 7;  // a field that is not ours
   stub.value().Fill(boot);
   EXPECT_EQ(stub.value().boot().nonce, boot.nonce);
   EXPECT_EQ(stub.value().boot().busy, 0U);

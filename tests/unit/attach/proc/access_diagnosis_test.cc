@@ -22,7 +22,7 @@ void SitStill() {
 
 bool Contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-// An ordinary user 1000 who looks at his own process, with everything allowed.
+// An ordinary user 1000 who reads their own process, with everything allowed.
 AccessFacts OwnProcess() {
   AccessFacts f;
   f.pid = Pid(42);
@@ -209,7 +209,7 @@ TEST(CheckTarget, KnowsZombies) {
 TEST(CheckTarget, KnowsAMainThreadThatEndedBeforeTheOthers) {
   const Child child([](auto say) {
     std::thread([say] {
-      // The main thread ends by exit(2) alone, not exit_group(2): wait until the kernel says so.
+      // Only the main thread ends, by exit(2) instead of exit_group(2). Wait until the kernel shows that.
       for (char state = '?'; state != 'Z';) {
         state = ReadProcessStatus(Pid(::getpid())).value().state;
         std::this_thread::yield();
@@ -226,7 +226,7 @@ TEST(CheckTarget, KnowsAMainThreadThatEndedBeforeTheOthers) {
   EXPECT_TRUE(Contains(check.error().message, "main thread")) << check.error().message;
 }
 
-// In the middle of an exec by another thread the first one is a zombie, and for a moment the only one.
+// During an exec by another thread, the main thread is a zombie, and for a moment the only thread.
 TEST(CheckTarget, AProcessOfWhichAThreadExecsHasNotEnded) {
   for (int i = 0; i < 300; ++i) {
     const Child child([](auto) { std::thread([] { ::execl("/bin/sleep", "sleep", "1000", nullptr); }).join(); });

@@ -29,7 +29,7 @@ class MappedFileTest : public testing::Test {
     const UniqueFd fd(::open((directory_ / name).c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600));
     ASSERT_EQ(::write(fd.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
   }
-  // In the child.
+  // Called in the child.
   void Map(const std::string& path) const {
     const int fd = ::open(path.c_str(), O_RDONLY);
     if (::mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED) {
@@ -78,13 +78,13 @@ TEST_F(MappedFileTest, NeverOpensAReplacement) {
   fs::rename(directory_ / "new", directory_ / "file");
   MemoryRegion deleted = RegionOf(child.pid(), "/file");
   EXPECT_TRUE(deleted.deleted);
-  // Through map_files where we may, else not at all; by its old, now wrong, name never.
+  // Opened through map_files where we may, else not at all; never by its old name, which is now wrong.
   EXPECT_NE(Contents(OpenMappedFile(child.pid(), before)), "other!");
   EXPECT_NE(Contents(OpenMappedFile(child.pid(), deleted)), "other!");
   if (::geteuid() == 0) {
     EXPECT_EQ(Contents(OpenMappedFile(child.pid(), deleted)), "mapped");
   }
-  // A range that is not mapped leaves only the name, and there is another file now.
+  // For a range that is not mapped there is only the name, which is now another file's.
   MemoryRegion elsewhere = before;
   elsewhere.start = RemoteAddr(0x1000);
   elsewhere.end = RemoteAddr(0x2000);
@@ -112,7 +112,7 @@ TEST_F(MappedFileTest, FindsAFileInsideAChroot) {
   if (::geteuid() != 0) {
     GTEST_SKIP() << "needs root for chroot";
   }
-  // The name leads through an absolute link, which must be followed inside the target's root.
+  // The path contains an absolute link, which must be followed inside the target's root.
   fs::create_directories(directory_ / "lib");
   fs::rename(directory_ / "file", directory_ / "lib/pp_chroot_file");
   fs::create_directory_symlink("/lib", directory_ / "pp_link");
@@ -127,7 +127,7 @@ TEST_F(MappedFileTest, FindsAFileInsideAChroot) {
   ASSERT_EQ(child.Hear(), 1u);
   MemoryRegion region = RegionOf(child.pid(), "/pp_chroot_file");
   region.path = "/pp_link/pp_chroot_file";
-  region.start = RemoteAddr(0x1000);  // no map_files
+  region.start = RemoteAddr(0x1000);  // so that map_files has no entry
   region.end = RemoteAddr(0x2000);
   EXPECT_EQ(Contents(OpenMappedFile(child.pid(), region)), "mapped");
 }

@@ -14,7 +14,7 @@
 namespace ptrace_prof {
 namespace {
 
-// What `ask` returns in a child whose questions are answered by `answer`, in another.
+// What `ask` returns in a child whose questions another child answers with `answer`.
 int Asked(const std::function<void(const MemoryQuestion&, int line)>& answer, const std::function<int()>& ask) {
   return InChild([&] {
     int ends[2];

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "secret" beside a root, and in the root a tree with all kinds of links.
+// A file "secret" beside a root, and in the root a tree with all kinds of links.
 class PathInRoot : public testing::Test {
  protected:
   PathInRoot() {
@@ -41,7 +41,7 @@ class PathInRoot : public testing::Test {
   }
   ~PathInRoot() override { fs::remove_all(outside_); }
 
-  // The inode that is found, or minus errno.
+  // The inode that was found, or minus errno.
   static int64_t Found(const UniqueFd& fd) {
     struct stat info {};
     const int error = errno;

@@ -25,7 +25,7 @@ class ProcessMemoryTest : public testing::Test {
       Child::WaitForParent();
     });
     EXPECT_EQ(child_->Hear(), 1u);
-    // The test must not read its own memory by mistake.
+    // In the parent, other bytes, so that a read of our own memory would be noticed.
     std::memset(base_, 0xee, 2 * kPage);
   }
   ~ProcessMemoryTest() override { ::munmap(base_, 2 * kPage); }

@@ -15,7 +15,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr char kNastyName[] = ") R 1\\a\nb";  // what a target may call itself to mislead readers
+constexpr char kNastyName[] = ") R 1\\a\nb";  // a name that a target may choose to mislead readers
 
 void SitStill() {
   for (;;) {

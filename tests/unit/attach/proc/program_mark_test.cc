@@ -21,7 +21,7 @@ TEST(ProgramMark, IsTheRandomBytesOfTheKernel) {
   EXPECT_EQ(mark.word, word);
 }
 
-// A shell that says "1", waits for a line, becomes the same shell once more and says "2".
+// A shell that prints "1", waits for a line, executes the same shell again and prints "2".
 constexpr const char* kTwoLives = "echo 1; read line; exec /bin/sh -c 'echo 2; read line'";
 
 TEST(ProgramMark, ChangesWithExecOfTheSameFile) {

@@ -21,7 +21,7 @@ namespace {
 
 Tid MainThread(const Child& child) { return Tid(child.pid().value); }
 
-// Looks until the thread is blocked in what the test wants, or has had every chance.
+// Reads the reason until the thread is blocked as the test wants, at most 100,000 times.
 template <typename Wanted>
 WaitReason ReasonOnce(ThreadActivity& activity, Wanted wanted) {
   WaitReason reason;

@@ -53,7 +53,7 @@ class StoppedThreadsTest : public testing::Test {
     ::munmap(&board_, sizeof(Board));
   }
 
-  // A target whose threads all beat.
+  // A target in which all threads beat.
   void StartBusyTarget() {
     target_.emplace([this](auto say) {
       for (const int signal : {SIGUSR1, SIGUSR2, SIGRTMIN}) {
@@ -134,7 +134,7 @@ TEST_F(StoppedThreadsTest, AMovedOneStillHolds) {
   ExpectUntouched();
 }
 
-// They share one CPU with us: while we have it they cannot stop, and do not go on either before they do.
+// The threads share one CPU with us. While we run they cannot stop, and they do not continue before they have stopped.
 TEST_F(StoppedThreadsTest, WhoHasNoCpuStandsStillBeforeItStops) {
   StartBusyTarget();
   cpu_set_t one, all;
@@ -232,7 +232,7 @@ TEST_F(StoppedThreadsTest, NoSignalIsLostAmongManyStops) {
   uint64_t sent = 0;
   std::thread sender([&] {
     while (!enough) {
-      // Queued signals: each one counts. Refused when the queue is full.
+      // Queued signals are all delivered. A signal is refused when the queue is full.
       if (::sigqueue(pid().value, SIGRTMIN, {}) == 0) {
         ++sent;
       } else {
@@ -273,7 +273,7 @@ TEST_F(StoppedThreadsTest, StopsEveryThreadOfATargetThatKeepsMakingThreads) {
       const auto stopped = StoppedThreads::StopAll(pid(), kLong);
       ASSERT_TRUE(stopped.has_value()) << stopped.error().message;
       for (const Tid thread : ListThreads(pid()).value()) {
-        // One that was about to end may be seen at it for a moment.
+        // A thread that was about to end may be seen doing so for a moment.
         EXPECT_TRUE(Eventually([&] {
           const char state = StateOf(pid(), thread);
           return state == 't' || state == 'Z' || state == 'X';

@@ -30,7 +30,7 @@ void SitStill() {
   }
 }
 
-// Says the id of a second thread, which sits still; the first execs when it is let.
+// Reports the ID of a second thread, which waits. The main thread calls exec when it is released.
 template <typename Say>
 void SitBesideAnExec(Say say) {
   std::thread held([say] {
@@ -47,7 +47,7 @@ char StateOf(Tid tid) {
   return stat.has_value() ? ParseProcState(stat.value()) : 'X';
 }
 
-// vfork(2) leaves the parent in an uninterruptible wait until its child is through; then it says 2.
+// vfork(2) leaves the parent in an uninterruptible wait until its child has ended; then it reports 2.
 template <typename Say>
 void WaitForAVfork(Say say) {
   const pid_t child = ::vfork();
@@ -141,7 +141,7 @@ TEST(LateThreads, AnExecByAnotherThreadGoesThrough) {
     ASSERT_TRUE(stopped.has_value());
     ASSERT_EQ(stopped.value().threads().size(), 1u);
     target.Release();
-    // The exec kills the held thread and then waits until its end has been noted.
+    // The exec kills the held thread and then waits until its tracer has reaped it.
     ASSERT_TRUE(Eventually([&] { return StateOf(held) != 't'; }));
   }
   EXPECT_TRUE(Eventually([&] {
@@ -153,7 +153,7 @@ TEST(LateThreads, AnExecByAnotherThreadGoesThrough) {
   EXPECT_EQ(ReadProcessStatus(target.pid()).value().tracer, Pid(0));
 }
 
-// PTRACE_SEIZE waits for the exec, and the exec for us.
+// PTRACE_SEIZE waits for the exec, and the exec waits for us.
 TEST(GuardedSeize, AnExecByAnotherThreadGoesThrough) {
   const Child target([](auto say) { SitBesideAnExec(say); });
   const Tid held(static_cast<int32_t>(target.Hear()));
@@ -170,7 +170,7 @@ TEST(GuardedSeize, AnExecByAnotherThreadGoesThrough) {
   EXPECT_TRUE(DetachTracee(Tid(target.pid().value), 0));
 }
 
-// A stop that follows finds the end of the first one not noted yet.
+// The next stop finds that the end of the first thread has not been reaped yet.
 TEST(BriefStop, AnExecThatKilledWhoStoodStillDoesNotHoldUpTheNextStop) {
   const Child target([](auto say) { SitBesideAnExec(say); });
   const Tid held(static_cast<int32_t>(target.Hear()));
@@ -186,7 +186,7 @@ TEST(BriefStop, AnExecThatKilledWhoStoodStillDoesNotHoldUpTheNextStop) {
   EXPECT_EQ(ReadProcessStatus(target.pid()).value().tracer, Pid(0));
 }
 
-// It has the id of the first thread then, and would stand at its first instruction until we end.
+// The thread then has the ID of the main thread, and would wait at its first instruction until the tracer ends.
 TEST(LateThreads, WhoExecsUnderAnotherIdIsLetGo) {
   const Child target([](auto say) {
     std::thread held([say] {

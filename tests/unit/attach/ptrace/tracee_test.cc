@@ -49,7 +49,7 @@ TEST(DecodeWait, NamesEveryStop) {
   }
 }
 
-// A child that says 7 from its handler of SIGUSR1, seized but not interrupted: the signal stops it.
+// A child that reports 7 from its handler of SIGUSR1, seized but not interrupted: the signal stops it.
 class SignalStopTest : public testing::Test {
  protected:
   SignalStopTest()

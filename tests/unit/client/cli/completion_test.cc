@@ -20,7 +20,7 @@ class CompletionTest : public testing::Test {
       commands_.back()->Declare(*root_.add_subcommand(std::string(row.name), std::string(row.summary)));
     }
   }
-  // What stands for the last of these words.
+  // The completions for the last of these words.
   std::string CompletedByBash(const std::string& words) const {
     const std::string script = CompletionScript("bash", root_).value() + "COMP_WORDS=(" + words +
                                ") COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _ptrace_prof; echo \"${COMPREPLY[@]}\"\n";
@@ -36,7 +36,7 @@ class CompletionTest : public testing::Test {
     return std::string(answer, size);
   }
 
-  std::vector<std::unique_ptr<Command>> commands_;  // own what the options are bound to
+  std::vector<std::unique_ptr<Command>> commands_;  // own the variables that the options set
   CLI::App root_{"", "ptrace-prof"};
 };
 

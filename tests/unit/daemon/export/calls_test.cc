@@ -1,4 +1,4 @@
-// Exact calls in every format: counts, times, nesting, and what a cut trace still gives.
+// Exact calls in every format: counts, times, nesting, and what a truncated trace still gives.
 #include <gtest/gtest.h>
 
 #include <algorithm>

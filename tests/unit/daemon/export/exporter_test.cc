@@ -1,4 +1,4 @@
-// ExportTrace as a whole: formats by name, filters, cut and foreign traces, and outputs that cannot be written.
+// ExportTrace as a whole: formats by name, filters, truncated and foreign traces, and outputs that cannot be written.
 #include "daemon/export/exporter.h"
 
 #include <fcntl.h>
@@ -208,7 +208,7 @@ TEST(OutputTest, AMissingFolderIsAClearError) {
   EXPECT_NE(result.error().message.find("/nonexistent/folder/a.txt"), std::string::npos);
 }
 
-// Files may not grow beyond `bytes` while this lives, as on a full disk.
+// While this lives, files cannot grow beyond `bytes`, as on a full disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
@@ -246,7 +246,7 @@ TEST(OutputTest, AWriteThatFailsHalfwayLeavesNothing) {
   }
 }
 
-// Traces of several captures may simply lie one after the other in a file.
+// A file may contain the traces of several captures one after the other.
 TEST(ExportTest, AHeaderOfSeveralCapturesHoldsWhatIsTrueOfAllOfThem) {
   const std::string both = Export(SampleTrace() + LongTrace(2), ExportFormat::kText).bytes;
   const std::string header = both.substr(0, both.find("All threads"));

@@ -1,4 +1,4 @@
-// For tests of daemon/export: a trace in memory through ExportTrace to a string.
+// For tests of daemon/export: runs a trace in memory through ExportTrace into a string.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace ptrace_prof {
 
-// A folder that goes away with everything in it.
+// A folder that is removed with everything in it.
 class ScratchFolder {
  public:
   ScratchFolder();
@@ -31,8 +31,8 @@ struct Exported {
 Exported Export(const std::string& trace, ExportFormat format, ExportOptions options = {});
 Result<ExportSummary> ExportTo(const std::string& trace, const ExportOptions& options, const std::string& path);
 std::string ReadFile(const std::string& path);
-std::string Decompress(const std::string& bytes);  // "not gzip" where it is none, or not whole
-// What is comparable between runs and readable in a diff: decompressed, without the viewer and its nonce.
+std::string Decompress(const std::string& bytes);  // "not gzip" if it is none, or truncated
+// The part that is comparable between runs and readable in a diff: decompressed, without the viewer and its nonce.
 std::string Essence(ExportFormat format, const std::string& bytes);
 
 }  // namespace ptrace_prof

@@ -1,4 +1,4 @@
-// GPU time: how it is split, by what it is told of, and that none of it grows with time.
+// GPU time: how it is split, which facts are reported about it, and that memory does not grow with time.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -122,7 +122,7 @@ std::string Report(GpuReport report) {
   return exported.bytes;
 }
 
-// Whatever of GPU work is missing is said by a page of its own words.
+// A page reports all missing GPU work in its own words.
 TEST(GpuFactsTest, EveryLossIsACaution) {
   constexpr uint64_t GpuAccounting::*kLosses[] = {
       &GpuAccounting::dropped,

@@ -30,7 +30,7 @@ CaptureTask Request() {
   return request;
 }
 
-// A writer with its table, and ways to say much in few words.
+// A writer with its table, and short ways to add much.
 struct Scene {
   MemorySink sink;
   StackTable stacks;
@@ -154,7 +154,7 @@ std::string HostileTrace() {
 
 namespace {
 
-// Work of a thread on a GPU: each launch a call and its operation, with one correlation.
+// Work of a thread on a GPU: each launch is a call and its operation, with one correlation.
 struct GpuScene {
   Scene& scene;
   ThreadHandle thread;
@@ -239,7 +239,7 @@ void AddGpuWork(Scene& scene, GpuScene gpu, GpuQueueHandle compute, GpuQueueHand
   scene.writer.EndStep(gpu.thread, kStart + Nanos::FromMillis(160));
 }
 
-// What the job says of these steps: ranges within one another, one across two steps, a mark.
+// The job's annotations of these steps: nested ranges, one across two steps, a mark.
 void Annotate(Scene& scene, ThreadHandle thread) {
   using Kind = GpuAnnotationKind;
   const auto at = [](int64_t us) { return kStart + Nanos::FromMillis(100) + Nanos(1000 * us); };

@@ -1,4 +1,4 @@
-// A small synthetic trace with a bit of everything, the same bytes every time: what the exporters' tests feed on.
+// A small synthetic trace with a bit of everything, the same bytes every time: the input of the exporters' tests.
 //
 // Two processes, three threads: recursion, lines of one function, a native thread, idle time, hostile names, a
 // truncated stack. Equal to what the collector would write.
@@ -16,13 +16,13 @@ std::string HostileTrace();
 std::string LongTrace(int seconds);
 
 // Exact calls of two threads with a bit of everything: recursion, a C function, a generator, an exception, lost events,
-// a call that is cut, steps. To the nanosecond.
+// a call that is cut, steps. Times are exact to the nanosecond.
 std::string CallTrace();
 
-// A process for each of these ranks, of 4, and nothing in it; -1: without one.
+// An empty process for each of these ranks, of 4; -1: a process without a rank.
 std::string TraceOfRanks(const std::vector<int>& ranks);
 
-// Half a second of a thread that trains, with counters of a GPU beside it.
+// Half a second of a thread that trains, together with counters of a GPU.
 std::string GpuTrace();
 
 }  // namespace ptrace_prof

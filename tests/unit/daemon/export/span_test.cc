@@ -1,4 +1,4 @@
-// How samples become spans, where time goes that no sample covers, and how long runs are thinned out.
+// How samples become spans, which spans get the time that no sample covers, and how long runs are thinned out.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -38,7 +38,7 @@ class ArrivalsTest : public ::testing::Test {
     return fd;
   }
 
-  // So many of that user's, who stays.
+  // Makes `count` connections as that user, and keeps them open.
   Child Knock(uid_t uid, int count) const {
     return Child([this, uid, count](auto say) {
       std::vector<UniqueFd> held;
@@ -57,7 +57,7 @@ class ArrivalsTest : public ::testing::Test {
     }
   }
 
-  // -1: nobody.
+  // -1: there is none.
   int64_t NextUser(Nanos now) {
     const UniqueFd connection = arrivals_.Next(now);
     ucred who{};

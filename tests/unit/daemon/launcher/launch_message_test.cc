@@ -88,7 +88,7 @@ TEST(LaunchMessage, AUserThatIsVouchedForComesBack) {
   EXPECT_EQ(got.value().peer.who.capabilities, 0u);
   EXPECT_TRUE(got.value().is_express);
   EXPECT_FALSE(got.value().peer.is_administrator);
-  EXPECT_TRUE(DecodePeer(packet).has_error());  // the door lets nobody in by it
+  EXPECT_TRUE(DecodePeer(packet).has_error());  // no identity that the door could accept
   EXPECT_TRUE(DecodePeer(EncodePeer(sent), LaunchKind::kVouch).has_error());
   for (size_t size = 0; size < packet.size(); ++size) {
     EXPECT_TRUE(DecodePeer(std::span(packet).first(size), LaunchKind::kVouch).has_error()) << size;
@@ -114,7 +114,7 @@ TEST(LaunchMessage, AProcessThatWasLookedAtComesBackAsItWent) {
       kMaxLooked);
 }
 
-// Whatever is cut off or changed: an error or another valid request, never something outside the packet.
+// Truncated or changed bytes give an error or another valid request, and never a read outside the packet.
 TEST(LaunchMessage, DamagedPacketsAreRefused) {
   const auto packet = EncodeLaunch(Sample()).value();
   for (size_t size = 0; size < packet.size(); ++size) {

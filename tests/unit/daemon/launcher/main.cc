@@ -1,5 +1,5 @@
-// The unit tests of the launcher, and the collectors that it starts in them: this program again, as "__collector".
-// What such a collector does is its one argument, do=….
+// The unit tests of the launcher, and the collectors that it starts in them: this program again, as "__collector". Such
+// a collector does what its one argument, do=…, names.
 
 #include <dirent.h>
 #include <grp.h>
@@ -29,7 +29,7 @@ int CountDescriptors() {
     count += entry->d_name[0] == '.' ? 0 : 1;
   }
   ::closedir(folder);
-  return count - 1;  // not the folder itself
+  return count - 1;  // minus the folder itself
 }
 
 std::string Describe() {
@@ -65,7 +65,7 @@ int ActAsCollector(char** argv) {
     return 5;
   }
   while (true) {
-    ::pause();  // do=nothing: not even end
+    ::pause();  // do=nothing: does not even end
   }
 }
 

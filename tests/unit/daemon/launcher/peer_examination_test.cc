@@ -1,4 +1,4 @@
-// Who is refused for what the kernel says of them, before anything else is looked at.
+// Peers that are refused because of the kernel's facts about them, before anything else is checked.
 #include "daemon/launcher/peer_examination.h"
 
 #include <grp.h>
@@ -20,7 +20,8 @@ namespace {
 
 constexpr int kNotMade = 99;
 
-// Of who connects to itself after `become`; asked by itself, or by `asker` of it.
+// The verdict on a process that connects to itself after `become`. `asker`: what the process does to itself before it
+// examines the connection.
 int VerdictOn(const std::function<bool()>& become, const std::function<bool()>& asker = nullptr) {
   return InChild([&] {
     int ends[2];

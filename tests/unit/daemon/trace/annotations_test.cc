@@ -1,4 +1,4 @@
-// What a job annotates through TraceWriter and back out of TraceReader, and on which lanes its ranges go.
+// Annotations of a job through TraceWriter and back out of TraceReader, and on which lanes its ranges are.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -51,7 +51,7 @@ TEST(NestingLanes, WhatOverlapsGoesElsewhere) {
   NestingLanes lanes(3);
   const auto add = [&](int64_t begin, int64_t end) { return lanes.Add(Nanos(begin), Nanos(end)); };
   EXPECT_EQ(add(10, 20), 0);
-  EXPECT_EQ(add(20, 30), 0);  // beside it
+  EXPECT_EQ(add(20, 30), 0);  // next to it
   EXPECT_EQ(add(5, 35), 0);   // around both
   EXPECT_EQ(add(30, 40), 1);  // across the end of that
   EXPECT_EQ(add(38, 50), 0);
@@ -60,7 +60,7 @@ TEST(NestingLanes, WhatOverlapsGoesElsewhere) {
   EXPECT_EQ(add(49, 80), 2) << "the last takes what fits nowhere";
 }
 
-// Whatever comes, and however much is forgotten of it, no two on a lane but the last overlap in part.
+// Whatever ranges come, and however many are forgotten, two on a lane never overlap in part, except on the last lane.
 TEST(NestingLanes, NoneButTheLastHasAnOverlap) {
   std::mt19937 random(7);
   NestingLanes lanes(4);

@@ -325,7 +325,7 @@ TEST(CallsTest, AreTrackEventsOfTheThread) {
   EXPECT_EQ(ends, 8);
 }
 
-// A program of many functions, called every 300 ns: what the stream costs.
+// A program of many functions that is called every 300 ns: the size of the stream.
 TEST(CallsTest, TakeFewBytes) {
   Traced traced;
   std::vector<FrameId> functions;

@@ -1,4 +1,4 @@
-// The lists of counters and the messages of extension.proto are about the same things, and their texts have one place
+// The lists of counters and the messages of extension.proto must have the same counters, and each text has one place
 // for a number.
 #include "daemon/trace/counters.h"
 
@@ -32,7 +32,7 @@ FieldDescriptor::CppType TypeOf(uint64_t) { return FieldDescriptor::CPPTYPE_UINT
 FieldDescriptor::CppType TypeOf(Nanos) { return FieldDescriptor::CPPTYPE_INT64; }
 FieldDescriptor::CppType TypeOf(double) { return FieldDescriptor::CPPTYPE_DOUBLE; }
 
-// `others`: fields of the message that are no counters.
+// `others`: fields of the message that are not counters.
 template <typename Totals>
 void ExpectFieldsOf(const Descriptor& message, std::set<std::string> others) {
   for (const auto& counter : CountersOf(Totals())) {

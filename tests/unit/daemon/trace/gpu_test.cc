@@ -199,7 +199,7 @@ TEST(TraceGpu, CallsBelongToTheirThread) {
   EXPECT_EQ(FramesOf(read.reader.stacks(), back.stack).size(), 1);
 }
 
-// Two sequences are about it for a while, and the older one says so once more before it ends.
+// Two sequences describe the thread for a while, and the older one does so once more before it ends.
 TEST(TraceGpu, CallsOfAThreadThatWasLostFromSightForAMoment) {
   Recorded recorded;
   ThreadInfo info;
@@ -258,7 +258,7 @@ TEST(TraceGpu, DevicesAndTotalsComeBack) {
   EXPECT_EQ(std::tuple(back.attributed_launch, back.stacks_refused, back.stacks_lost), std::tuple(5u, 6u, 8u));
 }
 
-// Perfetto's view: what it draws must nest on every track, whatever order records came in.
+// Perfetto's view: slices must nest on every track, in whatever order records came.
 TEST(TraceGpu, SlicesOfATrackNeverOverlap) {
   Recorded recorded;
   const std::pair<int64_t, int64_t> times[] = {{0, 10}, {10, 20}, {15, 30}, {5, 8}, {20, 20}, {30, 31}, {12, 50}};
@@ -356,7 +356,7 @@ TEST(TraceGpu, EveryPrefixIsATrace) {
   }
   const std::string bytes = recorded.Finish();
   size_t last = 0;
-  for (size_t size = 2000; size < bytes.size(); size += 37) {  // from behind the header
+  for (size_t size = 2000; size < bytes.size(); size += 37) {  // from after the header
     const Read read(std::string_view(bytes).substr(0, size));
     EXPECT_GE(read.log.operations.size(), last);
     last = read.log.operations.size();

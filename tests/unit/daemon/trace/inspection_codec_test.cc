@@ -1,4 +1,4 @@
-// Listings and diagnoses in a trace: what is written comes back, protobuf agrees, nonsense does no harm.
+// Listings and diagnoses in a trace: what is written comes back, protobuf agrees, invalid bytes do no harm.
 #include <gtest/gtest.h>
 
 #include "daemon/trace/extension.pb.h"

@@ -1,4 +1,4 @@
-// What was left out travels in the accounting, and is said in sentences.
+// Calls that were left out are part of the accounting, and are reported in sentences.
 #include "daemon/trace/left_out.h"
 
 #include <gtest/gtest.h>

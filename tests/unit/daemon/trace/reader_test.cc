@@ -1,4 +1,4 @@
-// TraceReader on bytes that are cut, foreign, concatenated or hostile.
+// TraceReader on bytes that are truncated, foreign, concatenated or hostile.
 #include <gtest/gtest.h>
 
 #include <algorithm>

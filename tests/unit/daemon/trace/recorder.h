@@ -1,4 +1,4 @@
-// For tests of daemon/trace: a TraceVisitor that keeps everything it is told, with stacks spelled out, and how to
+// For tests of daemon/trace: a TraceVisitor that keeps everything it gets, with stacks written out, and functions to
 // read a trace with it.
 #pragma once
 
@@ -106,7 +106,7 @@ inline CaptureTask RequestFor(int32_t pid) {
   return request;
 }
 
-// Reads a trace in pieces of `piece` bytes and keeps what it says.
+// Reads a trace in pieces of `piece` bytes and keeps its contents.
 struct ReadBack {
   ReadBack() : reader(visitor) { visitor.reader = &reader; }
   explicit ReadBack(std::string_view bytes, size_t piece = SIZE_MAX) : ReadBack() { Feed(bytes, piece); }

@@ -1,4 +1,4 @@
-// What TraceWriter is told, TraceReader tells; and protobuf's own parser agrees about the bytes between them.
+// TraceReader returns what TraceWriter gets, and protobuf's own parser agrees about the bytes between them.
 #include <fmt/format.h>
 #include <google/protobuf/descriptor.pb.h>
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ StackId RandomStack(std::mt19937& random, StackTable& stacks) {
   return stack;
 }
 
-// Tells a writer random things and remembers them.
+// Passes random data to a writer and remembers it.
 class Scenario {
  public:
   explicit Scenario(uint32_t seed) : random_(seed), writer_(sink, stacks_, RequestFor(100), FixedOrigin()) {

@@ -1,4 +1,4 @@
-// TraceWriter: what it costs, what it bounds, how it fails.
+// TraceWriter: its cost, its bounds, its failures.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ class CountingSink : public ByteSink {
   size_t largest = 0;
 };
 
-// Hands what is written to a reader at once.
+// Passes what is written to a reader at once.
 class ReadingSink : public ByteSink {
  public:
   explicit ReadingSink(TraceVisitor& visitor) : reader(visitor) {}
@@ -159,7 +159,7 @@ TEST(TraceWriter, DistinctStacksWithoutEndStayBounded) {
   EXPECT_EQ(sink.reader.skipped(), 0u);
 }
 
-// Sanitizers keep freed memory back, so that there growth means nothing: always 0.
+// Sanitizers hold back freed memory, so growth means nothing there: always 0.
 uint64_t ResidentBytes() {
   if (kIsSanitized) {
     return 0;

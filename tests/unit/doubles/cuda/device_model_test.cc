@@ -1,4 +1,4 @@
-// The GPU of the doubles: its queues are in order, its clock is its own and can be told back.
+// The GPU of the doubles: its queues are in order, its clock is its own and can be converted back to host time.
 extern "C" {
 #include "tests/doubles/cuda/device_model.h"
 }

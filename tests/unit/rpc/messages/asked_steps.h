@@ -1,4 +1,4 @@
-// Steps that a trace is asked for, in one expression.
+// The steps that a trace is to record, in one expression.
 #pragma once
 
 #include "rpc/messages/step_schedule.h"
@@ -23,7 +23,7 @@ inline v1::StepSchedule MessageOf(const Schedule& schedule) {
   return message;
 }
 
-// So many whole steps; or those of a schedule.
+// That number of whole steps; or those of a schedule.
 struct AskedSteps {
   uint64_t steps = 0;
   std::optional<Schedule> schedule = std::nullopt;

@@ -1,4 +1,4 @@
-// What a message may ask for: a table of requests that are refused, each with the field that its error must name.
+// Checks of a request: a table of requests that are refused, each with the field that its error must name.
 
 #include "rpc/messages/check_spec.h"
 

@@ -1,4 +1,4 @@
-// The table of options, walked: nothing of a CaptureSpec is without a row, and each row says what can be done.
+// The table of options: every field of a CaptureSpec has a row, and each row is usable.
 
 #include "rpc/messages/option_table.h"
 

@@ -1,4 +1,4 @@
-// torch.profiler.schedule's states and what happens between them, spelled out as PyTorch does it.
+// The states of torch.profiler.schedule and the actions between them, spelled out as PyTorch does.
 #include "rpc/messages/step_schedule.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A task that became a word is the same task when it has come out of it again, and a word may say anything.
+// A task survives its conversion into an argument and back, and an argument may hold anything.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What is compared with what munged says; munged itself is in tests/integration/munge_test.py.
+// What is compared with munged's answers. munged itself is tested in tests/integration/munge_test.py.
 #include "rpc/munge/munge_verifier.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr char kMethod[] = "/ptraceprof.v1.NodeService/GetNode";
 
-// A munged to which a credential "MUNGE:A:" says `payload`.
+// Asks a munged for which the credential "MUNGE:A:" contains `payload`.
 MungeVerdict Verify(const std::string& payload, const std::string& authorization = "munge MUNGE:A:",
                     const std::string& alternatives = "DNS:node7") {
   const MadeCertificate made(alternatives);

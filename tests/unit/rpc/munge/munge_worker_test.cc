@@ -1,4 +1,4 @@
-// Against a munged of the test's own, which answers when it is told to.
+// Run against a munged of the test's own, which answers when the test lets it.
 #include "rpc/munge/munge_worker.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ TEST(MungeWorker, WhereNobodyIsThatIsRememberedForAWhile) {
   EXPECT_EQ(asked, 4);
 }
 
-// One that takes a question and gives no answer until it is let.
+// A munged that takes a question and gives no answer until it is released.
 struct Silent {
   std::promise<void> let;
   std::shared_future<void> is_let = let.get_future().share();
@@ -113,7 +113,7 @@ TEST(MungeWorker, AnswersNobodyWhileMungedHangsAndEverybodyAfterwards) {
   EXPECT_EQ(munged.asked, 1) << "who comes later does not stand in line behind it";
   munged.let.set_value();
   munged.done.get_future().wait();
-  while (worker.Read("a", "/s").has_error()) {  // until its thread has put the late answer down
+  while (worker.Read("a", "/s").has_error()) {  // until its thread has stored the late answer
   }
 }
 

@@ -43,7 +43,7 @@ class TlsDoorTest : public testing::Test {
     BIO_write(way.get(), "garbage", 7);
   }
 
-  // Connects, waits for `go` and counts what comes until the end; what stands still for 20 s has ended, too.
+  // Connects, waits for `go` and counts the bytes until the end. A connection that is silent for 20 s counts as ended.
   size_t CountAll(std::future<void> go) {
     const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_client_method()), &SSL_CTX_free);
     const TlsFiles files = certificate_.files();
@@ -69,7 +69,7 @@ class TlsDoorTest : public testing::Test {
   std::string address_;
 };
 
-// The second word may come while the first is being obeyed.
+// The door's end may be requested while it still handles the first request.
 TEST_F(TlsDoorTest, EndsWhateverItWasToldJustBefore) {
   for (int turn = 0; turn < 3000; ++turn) {
     auto door = Open();
@@ -90,7 +90,7 @@ TEST_F(TlsDoorTest, CountsWhomItRefusesAlsoWhereItDoesNotTellOfEach) {
     TalkGarbage();
   }
   for (const Nanos until = MonotonicNow() + Nanos::FromSeconds(60); counted != made && MonotonicNow() < until;) {
-    TalkGarbage();  // which tells of those before, too
+    TalkGarbage();  // reports earlier refusals too
     ++made;
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
   }
@@ -121,7 +121,7 @@ TEST_F(TlsDoorTest, DoesNotListenToAHostThatConnectsTooOften) {
   EXPECT_NE(said.find("its host connects too often"), std::string::npos) << said;
 }
 
-// Of which there is more than goes out at one time.
+// The server's output is more than one write can send.
 TEST_F(TlsDoorTest, CarriesAllThatAServerSaidBeforeItWentAway) {
   const auto door = Open();
   std::promise<void> gone;

@@ -1,4 +1,4 @@
-// The listener with a service of the test's own behind it, and clients of gRPC's in front.
+// The listener with a service of the test's own behind it, and gRPC clients in front.
 
 #include "rpc/unix/unix_listener.h"
 
@@ -37,7 +37,7 @@ using ptraceprof::v1::NodeService;
 
 std::atomic<int> g_alive = 0;
 
-// Says who the caller is.
+// Answers with the identity of the caller.
 class Introduction : public NodeService::CallbackService {
  public:
   explicit Introduction(PeerIdentity peer) : peer_(std::move(peer)) {}
@@ -136,7 +136,7 @@ class Listening : public testing::Test {
   static grpc::Status Ask(const std::shared_ptr<grpc::Channel>& channel, Node* node,
                           const GetNodeRequest& request = {}) {
     grpc::ClientContext context;
-    context.AddMetadata("ptp-uid", "0");  // whatever a client claims is of no interest
+    context.AddMetadata("ptp-uid", "0");  // the server must ignore what a client claims
     return NodeService::NewStub(channel)->GetNode(&context, request, node);
   }
 
@@ -160,7 +160,7 @@ TEST_F(Listening, ForgetsAConnectionThatEnds) {
   EXPECT_EQ(g_alive, 0);
 }
 
-// Else the next client may have to wait until the library has taken itself down, for seconds.
+// Otherwise the next client may have to wait some seconds until the library has shut down.
 TEST_F(Listening, TheLibraryIsThereWhileNobodyIsConnected) {
   Connect().reset();
   ASSERT_TRUE(Eventually([&] { return listener_->connections() == 0; }));
@@ -217,7 +217,7 @@ TEST_F(Listening, AConnectionCostsNoThread) {
   connect_some(1);
   const auto before = count_threads();
   connect_some(100);
-  EXPECT_LE(count_threads(), before + 50);  // gRPC's own come and go, at most 32
+  EXPECT_LE(count_threads(), before + 50);  // gRPC's own threads come and go, at most 32
 }
 
 TEST_F(Listening, CancelsWhatGoesOnWhenItShutsDown) {
@@ -314,7 +314,7 @@ TEST_F(Listening, WhoIsRefusedHoldsNoPlaceForLong) {
                                        .refusal_time = Nanos::FromMillis(50)},
                                       [](const PeerIdentity& peer) { return std::make_unique<TestServices>(peer); });
   listener_ = std::move(listener).value();
-  const auto channel = Connect();  // which connects again and again, and asks
+  const auto channel = Connect();  // connects again and again, and asks
   Node node;
   EXPECT_TRUE(Eventually([&] {
     EXPECT_FALSE(Ask(channel, &node).ok());
@@ -353,7 +353,7 @@ TEST_F(Listening, AnotherUserIsRefusedEvenWhereTheFileLetsThemIn) {
                 return 2;
               }
               const auto connection = ConnectToUnixSocket(path_);
-              char byte = 0;  // it hears that there is a server, and no more unless it calls something
+              char byte = 0;  // it learns that there is a server, and nothing more unless it calls something
               return connection.has_value() && ::recv(connection.value().get(), &byte, 1, 0) == 1 ? 0 : 1;
             }),
             0);
@@ -361,7 +361,7 @@ TEST_F(Listening, AnotherUserIsRefusedEvenWhereTheFileLetsThemIn) {
   EXPECT_EQ(g_alive, 0);
 }
 
-// Two in a row, and then nobody any more.
+// Lets in two connections in a row, and then no more.
 class TwoGuests : public Doorkeeper {
  public:
   TwoGuests() {
@@ -417,7 +417,7 @@ TEST_F(Listening, ADoorkeeperAcceptsAndIsReplacedWhenItLeaves) {
   EXPECT_TRUE(Eventually([&] { return listener_->connections() == 0; }));
 }
 
-// Lets one in after the other, each of whom the test says who it is.
+// Lets in one connection after the other. The test chooses the identity of each.
 class Guests : public Doorkeeper {
  public:
   Guests() {
@@ -442,7 +442,7 @@ class Guests : public Doorkeeper {
 
  private:
   UniqueFd read_, knock_;
-  int ends_[2] = {-1, -1};  // of who came last; written before it knocks
+  int ends_[2] = {-1, -1};  // of the last connection; written before it knocks
 };
 
 TEST_F(Listening, AllOthersTogetherDoNotKeepTheAdministratorOut) {

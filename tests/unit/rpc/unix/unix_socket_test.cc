@@ -45,7 +45,7 @@ TEST_F(UnixSocket, IsNotTakenFromWhoAnswersThere) {
   EXPECT_NE(second.error().message.find("another server answers at"), std::string::npos);
 }
 
-// The lock of a folder is to be had by whoever may read it.
+// Any process that may read a folder can lock it.
 TEST_F(UnixSocket, IsNotWaitedForWithoutEnd) {
   const UniqueFd folder(::open(folder_, O_RDONLY | O_CLOEXEC));
   ASSERT_EQ(::flock(folder.get(), LOCK_EX), 0);
@@ -70,7 +70,7 @@ TEST_F(UnixSocket, IsRemovedByWhoMadeIt) {
 TEST_F(UnixSocket, IsNotRemovedOnceItIsAnothers) {
   ListenOnUnixSocket(Path("s.sock")).value().reset();
   const auto first = FindUnixSocket(Path("s.sock"));
-  const auto successor = ListenOnUnixSocket(Path("s.sock"));  // may well get the number of the first one's inode
+  const auto successor = ListenOnUnixSocket(Path("s.sock"));  // may have the inode number of the first one
   RemoveUnixSocket(first.value());
   EXPECT_TRUE(ConnectToUnixSocket(Path("s.sock")).has_value()) << "removed under the one that uses it";
   std::filesystem::remove(Path("s.sock"));

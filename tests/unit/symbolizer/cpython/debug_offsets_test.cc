@@ -11,8 +11,8 @@
 namespace ptrace_prof {
 namespace {
 
-// A description in which every offset is a multiple of 8 that fits its structure. Not one that any CPython has, but a
-// consistent one.
+// A description in which every offset is a multiple of 8 that fits its structure. No CPython has these offsets, but
+// they are consistent.
 std::vector<std::byte> Description(uint32_t version) {
   const auto entries = DebugOffsetsEntries(PythonVersion::FromHex(version));
   std::vector<uint64_t> words = {0, version, 0};

@@ -11,7 +11,7 @@
 namespace ptrace_prof {
 
 struct Interpreter {
-  std::string version;          // "3.11.7", "3.14.4t" free-threaded
+  std::string version;          // such as "3.11.7", or "3.14.4t" for a free-threaded build
   std::string kind;             // "pyenv", "system", "built", "root"
   std::string root;             // "" or a root file system to run in
   std::string path;             // inside that root
@@ -20,18 +20,18 @@ struct Interpreter {
   std::string number() const;  // "3.14.4" of "3.14.4t"
   std::string Label() const;   // "py3_11_7_pyenv": a name for a test
   int minor() const;
-  // argv that runs it with these arguments.
+  // The argv that runs it with these arguments.
   std::vector<std::string> Command(const std::vector<std::string>& arguments) const;
 };
 
 void PrintTo(const Interpreter& one, std::ostream* out);
 
-// All, or those of at least this minor version.
+// All interpreters, or those of at least this minor version.
 std::vector<Interpreter> Interpreters(int least_minor = 8);
 // Without free-threaded builds.
 std::vector<Interpreter> InterpretersWithGil();
 
-// The standard output of a command; nullopt when it does not end with status 0.
+// The standard output of a command; nullopt if it does not end with status 0.
 std::optional<std::string> OutputOf(const std::vector<std::string>& command);
 
 // A directory for the files of one test, removed with them.
@@ -47,7 +47,7 @@ class ScratchDirectory {
   std::string path_;
 };
 
-// A child that runs a command and has printed a first line, which starts with "ready". Killed at the end.
+// A child that runs a command and has printed a first line, which starts with "ready". It is killed at the end.
 class TestTarget {
  public:
   explicit TestTarget(const std::vector<std::string>& command);

@@ -1,6 +1,6 @@
-// Prints, for the CPython whose headers it is compiled with, where its compiler put each field of our Layout:
-// one "name offset" per line, and "debug_offsets <hex>" with the contents of _Py_DebugOffsets where it has one.
-// With -DPy_GIL_DISABLED it speaks for the free-threaded build of the same version.
+// Prints, for the CPython whose headers it is compiled with, where its compiler put each field of our Layout: one "name
+// offset" per line, and "debug_offsets <hex>" with the contents of _Py_DebugOffsets where it has one. With
+// -DPy_GIL_DISABLED it does so for the free-threaded build of the same version.
 #define Py_BUILD_CORE 1
 #include <Python.h>
 #include <frameobject.h>
@@ -235,7 +235,7 @@ static void Strings(void) {
 #if PY_VERSION_HEX >= 0x030E0000
 static struct _Py_DebugOffsets debug_offsets = _Py_DebugOffsets_INIT("xdebugpy");
 #elif PY_VERSION_HEX >= 0x030D0000
-static _PyRuntimeState runtime = _PyRuntimeState_INIT(runtime, _Py_Debug_Cookie);  // only .debug_offsets is looked at
+static _PyRuntimeState runtime = _PyRuntimeState_INIT(runtime, _Py_Debug_Cookie);  // only .debug_offsets is used
 #define debug_offsets runtime.debug_offsets
 #endif
 

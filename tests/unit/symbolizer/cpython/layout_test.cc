@@ -1,5 +1,6 @@
-// Every number of our layouts against a C compiler's and the interpreter's own: a probe is compiled with the headers
-// of each interpreter found that has them, as for each kind of build of that version, and says where each field is.
+// Compares every number of our layouts with a C compiler's and the interpreter's own. A probe is compiled with the
+// headers of each interpreter that has them, once for each kind of build of that version, and prints where each field
+// is.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -18,7 +19,7 @@ namespace {
 
 using Probe = std::map<std::string, std::string>;
 
-// Where the headers of an interpreter are: {include directory of this version, its parent}.
+// The headers of an interpreter: {include directory of this version, its parent}.
 std::optional<std::string> HeadersOf(const Interpreter& one) {
   const std::string name = "python3." + std::to_string(one.minor()) + (one.flavour == "nogil" ? "t" : "");
   const std::string prefix = std::filesystem::path(one.path).parent_path().parent_path();
@@ -129,7 +130,7 @@ TEST_P(LayoutOfInterpreter, EqualsWhatACompilerMakesOfItsHeaders) {
   }
 }
 
-// 3.13+: what the interpreter itself carries, read by itself.
+// 3.13+: the description that the interpreter itself carries, read by the interpreter.
 std::optional<std::vector<std::byte>> OwnDescription(const Interpreter& one) {
   const auto output = OutputOf(one.Command(
       {"-c", "import ctypes; print(bytes((ctypes.c_char * 4096).in_dll(ctypes.pythonapi, '_PyRuntime')).hex())"}));

@@ -1,4 +1,4 @@
-"""Prints the line table of many code objects and where the interpreter itself says that each code unit is.
+"""Prints the line table of many code objects, and where the interpreter itself reports each code unit to be.
 
     code FIRST_LINE HEX_OF_TABLE
     END LINE END_LINE COLUMN END_COLUMN      code units up to byte END, 0 = no line, -1 = no column
@@ -171,7 +171,7 @@ def fields(a, b):
 
 
 def generated(rng):
-    """Long functions with tables of many KiB, and jumps of lines that do not fit a byte, both ways."""
+    """Long functions with tables of many KiB, and jumps of lines that do not fit a byte, in both directions."""
     lines = ["def long(f, a):"]
     for i in range(700):
         lines += ["    a = f(a, " + "\n" * rng.choice([0, 0, 1, 3]) + "      " + " " * rng.choice([0, 5, 90, 200]) + "a + %d)" % i]
@@ -185,7 +185,7 @@ def generated(rng):
 
 
 def units(code):
-    """(end of the unit, line, end line, column, end column) of each code unit, by the interpreter's own account."""
+    """(end of the unit, line, end line, column, end column) of each code unit, as the interpreter itself reports."""
     size = len(code.co_code)
     if hasattr(code, "co_positions"):
         for i, (line, end_line, column, end_column) in enumerate(code.co_positions()):

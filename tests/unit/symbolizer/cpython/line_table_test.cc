@@ -1,5 +1,5 @@
-// The three line table decoders against what each interpreter says itself, for every code unit of a corpus of call
-// shapes and of a sample of its standard library.
+// Compares the three line table decoders with what each interpreter itself reports, for every code unit of a corpus of
+// call shapes and of a sample of its standard library.
 #include "symbolizer/cpython/line_table.h"
 
 #include <gtest/gtest.h>

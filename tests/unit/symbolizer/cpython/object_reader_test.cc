@@ -1,4 +1,4 @@
-// Objects of real interpreters, read from outside and compared with what the interpreter says they are.
+// Objects of real interpreters, read from outside and compared with the interpreter's own values.
 #include "symbolizer/cpython/object_reader.h"
 
 #include <gtest/gtest.h>

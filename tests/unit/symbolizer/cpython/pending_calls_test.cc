@@ -1,5 +1,5 @@
 // Where pending calls are: our offsets against a C compiler's, and against live processes of every CPython of the
-// machine, with calls that wait and without. What is not borne out is refused.
+// machine, with and without waiting calls. A place that cannot be confirmed is refused.
 #include "symbolizer/cpython/pending_calls.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 namespace ptrace_prof {
 namespace {
 
-// Main blocks in a read; a worker puts calls into the main thread's queue, and waits as well.
+// The main thread blocks in a read. A worker puts calls into the main thread's queue, and waits too.
 constexpr char kWithCalls[] = R"(
 import ctypes, os, sys, threading
 count = int(sys.argv[1])
@@ -50,7 +50,7 @@ Result<Opened> Open(const TestTarget& target, RemoteMemory& memory) {
   return Opened{process, RemoteAddr(interpreter)};
 }
 
-// The memory of a process with one word changed, for the reader.
+// The memory of a process with one word changed for the reader.
 class ChangedMemory final : public RemoteMemory {
  public:
   ChangedMemory(RemoteMemory& memory, RemoteAddr at, uint32_t value) : memory_(memory), at_(at), value_(value) {}
@@ -151,7 +151,7 @@ TEST_P(PendingCallsOf, AreRefusedWhereAWordIsNotWhatItShouldBe) {
   }
 }
 
-// {include directory of the version, its parent}; nothing where the headers are not installed.
+// {include directory of the version, its parent}; empty where the headers are not installed.
 std::string HeadersOf(const Interpreter& one) {
   const std::string name = "python3." + std::to_string(one.minor());
   const std::string prefix = std::filesystem::path(one.path).parent_path().parent_path();
@@ -179,7 +179,7 @@ TEST_P(PendingCallsOf, AreWhereACompilerPutsThem) {
   for (auto [name, value] = std::pair<std::string, uint32_t>(); lines >> name >> value;) {
     said[name] = value;
   }
-  // What our anchors stand for, as the layout has them: the field `ceval.gil`, and `interp` of a thread state.
+  // The offsets of our anchors in the layout: the field `ceval.gil`, and `interp` of a thread state.
   const uint32_t gil = GetParam().minor() == 12 ? 384 : 16;
   const auto expect = [&](const std::string& name, const PendingPlace& place) {
     switch (place.anchor) {

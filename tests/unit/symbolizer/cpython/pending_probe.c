@@ -1,4 +1,4 @@
-// Prints where the headers of a CPython have its pending calls: "any|main anchor offset" and the breaker, a line each.
+// Prints where the headers of a CPython have its pending calls and the breaker: "any|main anchor offset", a line each.
 #define Py_BUILD_CORE 1
 #include <Python.h>
 #include <internal/pycore_pystate.h>

@@ -1,5 +1,5 @@
-// Finding the interpreter in real processes: every CPython of the machine, as it is installed and in the disguises that
-// binaries wear in the field.
+// Finding the interpreter in real processes: every CPython of the machine, as it is installed and in the forms that
+// binaries have in the field.
 #include "symbolizer/cpython/python_process.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ Result<PythonProcess> OpenTarget(const TestTarget& target) {
   return PythonProcess::Open(Pid(target.pid()), memory);
 }
 
-// In a process: the runtime's main interpreter leads to a thread that leads back. And the version is right.
+// Expects that the interpreter was found in the process, with the right version.
 void ExpectFound(const TestTarget& target, const std::string& version) {
   ASSERT_TRUE(target.ready()) << target.line();
   const auto process = OpenTarget(target);
@@ -87,8 +87,8 @@ TEST_P(InterpreterInProcess, IsFoundWithTheTypeOfItsCode) {
   EXPECT_EQ("ready " + std::to_string(process.value().code_type.value), target.line());
 }
 
-// Something may map the interpreter's file a second time (ctypes closures of a hardened libffi do); there is no
-// interpreter in that mapping. Where the root has no /proc, the target maps nothing and the test is as the one above.
+// Something may map the interpreter's file a second time (ctypes closures of a hardened libffi do). That mapping has no
+// interpreter. Where the root has no /proc, the target maps nothing, and the test equals the one above.
 TEST_P(InterpreterInProcess, IsFoundBesideASecondMappingOfItsFiles) {
   const std::string map_again = R"(
 import mmap, os
@@ -141,7 +141,7 @@ TEST_P(DisguisedInterpreter, IsFoundInDeletedFilesOfOtherNames) {
   ExpectFound(target, GetParam().number());
 }
 
-// Builds a C program that has an interpreter in it, under a name that does not say so. "" when that fails.
+// Builds a C program with an embedded interpreter, under a name that does not show it. "" if that fails.
 std::string BuildHost(const ScratchDirectory& scratch, const std::vector<std::string>& link,
                       const std::string& body = std::string("Py_Initialize(); PyRun_SimpleString(\"") + kWait +
                                                 "\");") {
@@ -209,7 +209,8 @@ TEST_P(DisguisedInterpreter, ThatDoesNotRunIsRefused) {
   }
 }
 
-// Linked in statically, not exported, stripped, without section headers: nothing has a name, memory has to be searched.
+// Linked statically, not exported, stripped, without section headers: no symbol has a name, so memory has to be
+// searched.
 TEST_P(DisguisedInterpreter, IsFoundWithoutAnyName) {
   const ScratchDirectory scratch;
   const fs::path prefix = PrefixOf(GetParam());

@@ -72,7 +72,7 @@ TEST(ThreadStack, WithoutShimsTheOutermostFrameIsTheBase) {
   EXPECT_FALSE(Lacks(layout, leaf, 1));
 }
 
-// Frames that lie far from each other, as up to 3.10: none is read with another.
+// Frames that are far apart, as up to 3.10: no two of them are in one read.
 std::vector<Frame> Scattered(size_t depth, size_t apart) {
   std::vector<Frame> frames(depth * apart);
   for (size_t i = 0; i < depth; ++i) {

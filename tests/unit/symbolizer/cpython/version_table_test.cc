@@ -1,4 +1,4 @@
-// One row for each version of versions.txt, and none that contradicts itself.
+// One row for each version of versions.txt, and no row that contradicts itself.
 #include "symbolizer/cpython/version_table.h"
 
 #include <gtest/gtest.h>

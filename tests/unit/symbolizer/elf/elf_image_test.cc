@@ -126,7 +126,7 @@ TEST(ElfImage, AFileAddsSectionsAndLocalSymbols) {
   EXPECT_TRUE(section->writable);
   EXPECT_FALSE(image.value().FindSection(".symtab").has_value());
   EXPECT_FALSE(image.value().FindSymbol("pp_fixture_static_function").has_value());
-  // The unstripped twin has the same build-id: this is how a file of debug information is added.
+  // The unstripped twin has the same build-id. A file of debug information is added in this way.
   ASSERT_TRUE(AddFile(image.value(), kGnu).has_value());
   EXPECT_TRUE(image.value().FindSymbol("pp_fixture_static_function").has_value());
 }
@@ -178,7 +178,7 @@ TEST(ElfImage, ASmallImageMayMapItsFirstPageTwice) {
   header.e_phnum = 2;
   Elf64_Phdr loads[2] = {};
   loads[0].p_type = loads[1].p_type = PT_LOAD;
-  loads[0].p_offset = 0x800;  // first by the table, but not where the header is
+  loads[0].p_offset = 0x800;  // first in the table, but not at the header
   loads[0].p_vaddr = 0x601800;
   loads[1].p_vaddr = 0x400000;
   loads[0].p_filesz = loads[1].p_filesz = 0x100;
@@ -231,7 +231,7 @@ TEST(ElfImage, IsBoundedOnGarbledImages) {
   for (int round = 0; round < 3000; ++round) {
     FakeProcess process;
     process.MapElf(good, kBias, true);
-    // Up to 8 garbled bytes where they hurt: headers, hash table, symbols, notes.
+    // Up to 8 garbled bytes in critical places: headers, hash table, symbols, notes.
     std::vector<uint8_t> first(good.begin(), good.begin() + 4096);
     for (int i = 0; i <= round % 8; ++i) {
       first[random() % 1600] = static_cast<uint8_t>(random() % 3 == 0 ? 0xff : random());

@@ -1,6 +1,6 @@
 // A fake process in which ELF files are mapped the way the kernel and the dynamic linker do it.
 //
-// Owned by one test. Reads that leave what is mapped fault, as in a real process.
+// Owned by one test. Reads outside of the mappings fault, as in a real process.
 #pragma once
 
 #include <elf.h>
@@ -26,8 +26,8 @@ class FakeProcess final : public RemoteMemory {
  public:
   void Map(RemoteAddr at, std::vector<uint8_t> bytes) { regions_[at.value] = std::move(bytes); }
 
-  // Every PT_LOAD of a well-formed file, moved by `bias`. As glibc does it, the pointers of PT_DYNAMIC are
-  // relocated in place if `relocate`.
+  // Maps every PT_LOAD of a well-formed file, moved by `bias`. If `relocate`, the pointers of PT_DYNAMIC are relocated
+  // in place, as glibc does it.
   void MapElf(const std::vector<uint8_t>& file, uint64_t bias, bool relocate) {
     Elf64_Ehdr header;
     std::memcpy(&header, file.data(), sizeof header);

@@ -1,4 +1,4 @@
-// A small library whose symbols and sections the tests of symbolizer/elf know.
+// A small library with the symbols and sections that the tests of symbolizer/elf expect.
 __attribute__((section(".PyRuntime"))) char pp_fixture_runtime[640] = "xdebugpy";
 int pp_fixture_data[6] = {1, 2, 3};
 _Thread_local int pp_fixture_thread_local;

@@ -1,4 +1,4 @@
-// Which captures of CUDA graphs the shim takes for open, by the calls that it is told of.
+// Which captures of CUDA graphs the shim considers open, given the calls that are reported to it.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -25,7 +25,7 @@ class GpuCapturesTest : public testing::Test {
  protected:
   GpuCapturesTest() : memory_(PP_GPU_ARENA_SIZE(1, uint64_t{PP_GPU_MIN_SLOT_BYTES}, uint64_t{kStackBytes}) / 8) {
     gpu_target_prepare(memory_.data(), kStackBytes);
-    gpu_target_pass_time(3600 * kSecond);  // what another test left is not believed any more
+    gpu_target_pass_time(3600 * kSecond);  // so that state of another test has expired
     gpu_target_subscribe();
   }
 

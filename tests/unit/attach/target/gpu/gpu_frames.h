@@ -1,5 +1,4 @@
-// Frames as an interpreter would have them, made up in the memory of a test, and the description that leads through
-// them.
+// Frames as an interpreter has them, built in the memory of a test, and the offsets that describe them.
 #pragma once
 
 #include <array>
@@ -38,7 +37,7 @@ struct MadeThread {
 
 inline constexpr uint8_t kNoPython = 3;
 
-// A chain of `depth` frames, each of a code of its own; frames[0] is the innermost.
+// A chain of `depth` frames, each with a code object of its own; frames[0] is the innermost.
 class MadeStack {
  public:
   explicit MadeStack(size_t depth) : codes(depth), frames(depth) {

@@ -1,4 +1,4 @@
-// Launches from the shim's callback to what the collector reads of them: which are told, which stacks are written.
+// Launches from the shim's callback to what the collector reads of them: which are reported, which stacks are written.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -127,7 +127,7 @@ TEST_F(GpuLaunchesTest, ThreadsWithoutPythonAreLeftOutAndSpendNothing) {
   stack_.thread.frame = 0;  // has a state, and runs nothing
   Stand(stack_);
   Launch(2);
-  stack_.thread.ident = 77;  // is another thread's
+  stack_.thread.ident = 77;  // belongs to another thread
   gpu_target_set_thread_state(AddressOf(stack_.thread));
   Launch(3);
   MadeStack runs(3);
@@ -155,7 +155,7 @@ TEST_F(GpuLaunchesTest, WhatHasNoRoomIsCounted) {
   EXPECT_EQ(Drain().size(), 8);
   EXPECT_EQ(head().stacks_dropped, 12);
   EXPECT_LE(head().stacks_used, kStackBytes);
-  stack_.frames[0].instruction = 100;  // known already
+  stack_.frames[0].instruction = 100;  // this stack is known already
   Launch(++correlation);
   EXPECT_EQ(Drain().size(), 1);
   for (uint32_t i = 0; i < PP_GPU_LAUNCH_RING + 10; ++i) {
@@ -178,7 +178,7 @@ TEST_F(GpuLaunchesTest, ThreadsDoNotGetInEachOthersWay) {
   stack_.thread.ident = 0;
   gpu_target_python()->thread_ident = offsetof(MadeThread, ident);
   std::vector<std::thread> threads;
-  gpu_target_set_thread_state(0);  // none of these threads runs Python: only their places and counts are tried
+  gpu_target_set_thread_state(0);  // no thread runs Python: the test is of ring slots and counts
   for (uint32_t t = 0; t < kThreads; ++t) {
     threads.emplace_back([t] {
       for (uint32_t i = 1; i <= kLaunches; ++i) {

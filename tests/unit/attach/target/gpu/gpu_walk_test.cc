@@ -1,4 +1,4 @@
-// The way of the GPU shim through the frames of its own thread, over frames that no interpreter has made.
+// The GPU shim's walk through the frames of its own thread, over frames that no interpreter has made.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -63,7 +63,7 @@ TEST(GpuWalk, PassesOverFramesWithoutPythonAndALeafThatHasReturned) {
   MadeStack stack(4);
   stack.frames[0].code = 0;
   stack.frames[2].owner = kNoPython;
-  stack.frames[2].code = 1;  // not to be looked at
+  stack.frames[2].code = 1;  // must not be read
   const Walked walked = Walk(stack);
   ASSERT_EQ(walked.frames.size(), 2);
   EXPECT_EQ(walked.frames[0].code, AddressOf(stack.codes[1]));
@@ -80,7 +80,7 @@ TEST(GpuWalk, OtherWaysToTheFrameAndOtherInstructions) {
   stack.thread.frame = AddressOf(cframe);
   EXPECT_EQ(Walk(stack, python).chain.count, 1);
   python.instruction_is_index = 1;
-  stack.frames[0].instruction = UINT32_MAX;  // before the first
+  stack.frames[0].instruction = UINT32_MAX;  // before the first instruction
   EXPECT_EQ(Walk(stack, python).frames[0].instruction, UINT64_MAX);
   python.frame_tag_mask = 3;
   stack.frames[0].code |= 1;
@@ -128,7 +128,7 @@ TEST(GpuWalk, ACircleEnds) {
 TEST(GpuWalk, NothingIsTouchedOnceTheInterpreterEnds) {
   MadeStack stack(2);
   stack.finalizing = 1;
-  stack.thread.frame = 4096;  // where nothing is mapped
+  stack.thread.frame = 4096;  // at an address that is not mapped
   EXPECT_EQ(Walk(stack).chain.end, static_cast<uint32_t>(PP_GPU_WALK_BROKEN));
 }
 

@@ -1,5 +1,5 @@
 // The arming stop at every instruction of an event: what the collector reads in the stopped thread must agree with what
-// the thread does when it goes on. Each try is a new child, stepped to where the collector arms.
+// the thread does when it continues. Each try is a new child, stepped to where the collector arms.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -52,14 +52,14 @@ struct Try {
   ::_exit(0);
 }
 
-// Whether the child is stopped once more.
+// Whether the child has stopped again.
 bool Step(pid_t child) {
   int status = 0;
   return ::ptrace(PTRACE_SINGLESTEP, child, nullptr, nullptr) == 0 && ::waitpid(child, &status, 0) == child &&
          WIFSTOPPED(status);
 }
 
-// As Channel::Arm does, of a thread that is stopped.
+// Arms a stopped thread, as Channel::Arm does.
 Seen Arm(pp_private& page, pp_ring& ring, uint64_t decided) {
   const uint64_t word = ring.last_unarmed;
   page.armed = 1;

@@ -1,4 +1,4 @@
-// A ring that is used in chunks, with both of its ends: the stub's code writes, the collector's reads.
+// A ring that is used in chunks, with both of its ends: the stub's code writes, the collector's code reads.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -16,7 +16,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr uint32_t kRecords = 8 * PP_CHUNK_LEAST;
-constexpr uint64_t kMostUnused = 5;  // in a chunk: what an event needs besides its own record
+constexpr uint64_t kMostUnused = 5;  // in a chunk: what an event needs in addition to its own record
 
 class ChunksTest : public ::testing::Test {
  protected:
@@ -59,7 +59,7 @@ class ChunksTest : public ::testing::Test {
     made_.push_back(kExtended + units);
   }
 
-  // Reads up to so many records and compares them with what was made, gaps included.
+  // Reads up to `most` records and compares them with those that were made, gaps included.
   size_t Read(size_t most) {
     std::vector<pp_record> records(most);
     const size_t count = reader_->Drain(records);
@@ -100,11 +100,11 @@ class ChunksTest : public ::testing::Test {
   void* tables_ = nullptr;
   pp_ring* ring_ = nullptr;
   std::optional<RingReader> reader_;
-  static constexpr unsigned kExtended = 1000;  // in made_, and so many units
+  static constexpr unsigned kExtended = 1000;  // in made_: an extended record, plus its number of units
   std::deque<unsigned> made_;
   uint64_t next_unit_ = 1;
   uint64_t units_left_ = 0;  // of an extended record that is being read
-  uint64_t unit_ = 0;        // the next one of it
+  uint64_t unit_ = 0;        // the next unit of that record
   uint64_t last_ = 0;
   uint64_t read_ = 0;
 };
@@ -179,7 +179,8 @@ TEST_F(ChunksTest, EverythingComesOutAsItWentIn) {
   EXPECT_GT(ring_->head, 10 * kRecords);
 }
 
-// A ring that is not in chunks, in which they go over its end; and one that tells of more than may be is none.
+// A ring without chunks, in which extended records wrap around its end. A record with more units than allowed is
+// refused.
 class SmallRingTest : public ChunksTest {
  protected:
   SmallRingTest() : ChunksTest(PP_MIN_RING_RECORDS) {}

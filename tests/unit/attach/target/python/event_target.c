@@ -4,7 +4,7 @@
 
 static uint64_t records = 256;
 
-static uint64_t thread_state[2];  // the frame, and nothing else
+static uint64_t thread_state[2];  // only the frame
 static uint64_t code[2] = {2};    // its flags
 
 static pp_address current_thread(void) { return (pp_address)thread_state; }

@@ -1,5 +1,5 @@
-// A thread that waits for room in its ring: what ends the wait, and a child that a signal handler forks in the middle
-// of it. The target is a process of its own, the collector is the test.
+// A thread that waits for room in its ring: what ends the wait, and a child that a signal handler forks during it. The
+// target is a process of its own, and the test acts as the collector.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
@@ -67,7 +67,7 @@ class WaitingTest : public ::testing::Test {
   uint64_t Look(uint64_t& word) { return std::atomic_ref<uint64_t>(word).load(); }
   void MakeRoom() { std::atomic_ref<uint64_t>(ring().tail).store(Look(ring().head)); }
 
-  // Has told of as many events as fit, and waits with the next one.
+  // Starts a target that has written as many events as fit, and waits with the next one.
   void StartTarget(uint64_t longest) {
     target_ = ::fork();
     ASSERT_GE(target_, 0);
@@ -81,7 +81,7 @@ class WaitingTest : public ::testing::Test {
     ASSERT_GT(Look(ring().holds), 0U);
   }
 
-  // As the stub makes it: what is shared is not there in a child, what is private is empty.
+  // Memory as the stub makes it: what is shared is not mapped in a child, what is private is zero there.
   [[noreturn]] void RunTarget(uint64_t longest) {
     told_to = pipe_[1];
     const pid_t self = ::getpid();
@@ -104,7 +104,7 @@ class WaitingTest : public ::testing::Test {
     ::_exit(0);
   }
 
-  // What is told next; 0: nothing is.
+  // The next report of the target; 0: there is none.
   char Told() {
     pollfd heard{pipe_[0], POLLIN, 0};
     char what = 0;

@@ -77,7 +77,7 @@ TEST(CapturesText, TableNamesTheOwnersWhereThereAreOthers) {
 TEST(CapturesText, ACancelledOneSaysSo) {
   RemoteCapture cancelled = Ended();
   cancelled.state = RemoteState::kCancelled;
-  cancelled.end_message.clear();  // of a server that leaves it to us
+  cancelled.end_message.clear();  // from a server that sends no message
   EXPECT_NE(EventLine(cancelled, {}).find("(cancelled)"), std::string::npos) << EventLine(cancelled, {});
   cancelled.end_message = "cancelled; process 4711 ended";
   EXPECT_NE(EventLine(cancelled, {}).find("(cancelled; process 4711 ended)"), std::string::npos);

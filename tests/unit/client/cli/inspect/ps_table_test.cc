@@ -1,4 +1,4 @@
-// What `ps` and `doctor` print of given findings.
+// What `ps` and `doctor` print for given findings.
 #include "client/cli/inspect/ps_table.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What is written on a command line about a capture: every flag of the table reaches its field, or is refused by name.
+// Options of a capture on a command line: every flag of the table reaches its field, or is refused by name.
 
 #include "client/cli/record/spec_options.h"
 
@@ -24,7 +24,7 @@ Result<v1::CaptureSpec> Parsed(const std::string& line) {
   return spec.Read();
 }
 
-// Something else than the default, as it is written.
+// A value that differs from the default, as text.
 std::string ValueFor(const OptionRow& row) {
   switch (row.option.kind()) {
     case v1::Option::SWITCH: return "";

@@ -41,7 +41,7 @@ std::vector<std::byte> TraceOf(int samples) {
   return sink.bytes_;
 }
 
-// A capture that gives its bytes piece by piece, then ends; raises signals in between as a person would.
+// A capture that delivers its bytes piece by piece, then ends. In between it raises signals as a user would.
 class FakeStream : public CaptureStream {
  public:
   explicit FakeStream(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}

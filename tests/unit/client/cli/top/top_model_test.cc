@@ -5,8 +5,8 @@
 namespace ptrace_prof {
 namespace {
 
-// Batches said briefly: {"thread of 71", {"main:3 f:10", count}}, outermost first; file /app/x.py, a definition is
-// ten lines above its line.
+// A short notation for batches: {"thread of 71", {"main:3 f:10", count}}, outermost first. The file is /app/x.py, and a
+// definition is ten lines above its line.
 class BatchMaker {
  public:
   explicit BatchMaker(double begin, double end) {

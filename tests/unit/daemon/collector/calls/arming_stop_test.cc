@@ -37,7 +37,7 @@ struct Nowhere : ByteSink {
 
 class ArmingStopTest : public testing::TestWithParam<Interpreter> {};
 
-// As it is between the last look at who is there and the moment at which all stand.
+// The thread begins between the last look at the list of threads and the moment at which all threads are stopped.
 TEST_P(ArmingStopTest, AThreadThatBeganSinceTheRosterWasReadHasItsStack) {
   TestTarget target(GetParam().Command({"-c", kScript}));
   ASSERT_TRUE(target.ready()) << target.line();

@@ -1,4 +1,4 @@
-// Which functions go, in which order, and in which steps; the target is a list of what was asked of it.
+// Which functions are switched off, in which order and in which steps. The target is a list of the requests to it.
 #include "daemon/collector/calls/call_budget.h"
 
 #include <fmt/format.h>
@@ -60,7 +60,7 @@ TEST_F(CallBudgetTest, TheNoisiestLeavesGoUntilTheRestFits) {
   Call('m', 200'000, false);
   Pass(250);  // 940,000 events: 690,000 too many; all leaves are not enough
   EXPECT_EQ(asked, "b a c ");
-  Call('b', 7);  // on its way
+  Call('b', 7);  // calls others in between
   EXPECT_EQ(budget.Rows()[0], (LeftOut{LeftOutCause::kOverhead, "b", 1, 150'007, true}));
   asked.clear();
   Call('m', 200'000);  // now a leaf

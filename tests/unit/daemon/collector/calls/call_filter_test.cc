@@ -38,7 +38,7 @@ TEST(CallFilter, ModulesOfOddFiles) {
   EXPECT_FALSE(IsExcluded("string", Function("f", "<string>")));
   EXPECT_TRUE(IsExcluded("train", Function("f", "train.py")));
   EXPECT_TRUE(IsExcluded("f", Function("f", "")));
-  EXPECT_FALSE(IsExcluded("", Function("f", "a.d/f")));  // no pattern at all
+  EXPECT_FALSE(IsExcluded("", Function("f", "a.d/f")));  // not a pattern
 }
 
 TEST(CallFilter, ExcludeWins) {
@@ -60,7 +60,7 @@ TEST(CallFilter, ExcludeWins) {
   filter.CountCall(kShown);
   filter.CountCall(kNoCall);
   filter.NoteSwitchedOff(other);
-  filter.Weigh(Linear());  // once more: it is no second function
+  filter.Weigh(Linear());  // again: it does not count as a second function
   EXPECT_EQ(filter.rows(), (std::vector<LeftOut>{{LeftOutCause::kExcluded, "*.forward", 1, 1, false},
                                                  {LeftOutCause::kExcluded, "linear", 1, 0, false},
                                                  {LeftOutCause::kFilter, "torch.*", 1, 0, false},

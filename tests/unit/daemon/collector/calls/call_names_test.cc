@@ -1,4 +1,4 @@
-// Names of code that is freed, and whose address gets a new tenant, while events about both wait in rings.
+// Names of code that is freed, and whose address is reused, while events about both code objects wait in rings.
 #include "daemon/collector/calls/call_names.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 constexpr RemoteAddr kPlace{0x1000};
 constexpr const char* kGone = "[code that is gone]";
 
-// What stands at each address now; null: nothing that can be read.
+// What is at each address now; null: nothing readable.
 class Memory : public CalledObjects {
  public:
   std::optional<Frame> Code(RemoteAddr code) override {
@@ -250,7 +250,7 @@ TEST_F(CallNamesTest, WhatMayNotHaveBeenToldIsNobodysName) {
   Watch();
   memory_.tenants[kPlace] = "first";
   EXPECT_EQ(At(10), "first");
-  memory_.tenants[kPlace] = "second";  // freed at 20, and not told
+  memory_.tenants[kPlace] = "second";  // freed at 20, without a record of it
   head_.freed_unsure = 20;
   Free(RemoteAddr(0x2000), 25, "other");
   names_.Revalidate();

@@ -1,4 +1,4 @@
-// CallReplayer, of records that go on in the places of the next ones: whatever those hold, calls stay as they are.
+// CallReplayer and extended records, which use the places of the next records: whatever those hold, calls stay intact.
 #include "tests/unit/daemon/collector/calls/call_replayer_fixture.h"
 
 namespace ptrace_prof {
@@ -26,7 +26,7 @@ TEST_F(ExtendedTest, WhatIsNotKnownIsPassedOverAndCountedHoweverItIsRead) {
   AddExtended(3, 3);
   Add(PP_TAG_C_CALL, 'n');
   AddExtended(0, 0);
-  Add(PP_TAG_CODE, 'm');  // is said of the call
+  Add(PP_TAG_CODE, 'm');  // belongs to the call
   AddExtended(PP_MAX_UNITS, PP_MAX_UNITS);
   Add(PP_TAG_C_RETURN, 'n');
   Add(PP_TAG_RETURN, 'f');

@@ -1,4 +1,4 @@
-// Records of one thread by letters, and the calls that come of them as text: what the tests of CallReplayer begin with.
+// Records of one thread as letters, and the resulting calls as text: the basis of the tests of CallReplayer.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 
 namespace ptrace_prof {
 
-// Code objects are letters: 'f' is the code object at address 'f'. 'L' is len; '?' cannot be read any more.
+// Code objects are letters: 'f' is the code object at address 'f'. 'L' is len; '?' can no longer be read.
 class Letters : public CalledObjects {
  public:
   std::optional<Frame> Code(RemoteAddr code) override {
@@ -55,7 +55,7 @@ class Letters : public CalledObjects {
     }
   }
   int reads = 0;
-  std::vector<size_t> checks;  // of how many at once
+  std::vector<size_t> checks;  // how many in each check
   std::map<uint64_t, std::string> described;
   std::map<uint64_t, std::string> renamed;
 };

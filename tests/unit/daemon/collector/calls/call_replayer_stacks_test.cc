@@ -4,7 +4,7 @@
 namespace ptrace_prof {
 namespace {
 
-// Stacks are called 0x1000, which the snapshot's is, 0x2000 and so on; + 1: it begins.
+// Stacks are called 0x1000 (that of the snapshot), 0x2000 and so on. + 1: the stack begins.
 TEST_F(CallReplayerTest, StretchesOfAStackNestByThemselves) {
   EXPECT_EQ(Replay({{PP_TAG_SWITCH, 0x1000},
                     {PP_TAG_START, 'f'},
@@ -41,7 +41,7 @@ TEST_F(CallReplayerTest, AStackThatNobodyKnewIsToldFromInside) {
   EXPECT_EQ(context.counts.unmatched_ends, 0);
 }
 
-// What was in it is told once more, and what is not so any more ends.
+// The records after the gap repeat the frames of each stack. Calls that are not among them have ended.
 TEST_F(CallReplayerTest, AfterAGapStacksAreToldAgain) {
   EXPECT_EQ(Replay({{PP_TAG_SWITCH, 0x1000},
                     {PP_TAG_START, 'f'},

@@ -1,4 +1,4 @@
-// Records of one thread and the calls that come of them, line by line.
+// Records of one thread and the resulting calls, line by line.
 #include "daemon/collector/calls/call_replayer.h"
 
 #include <fmt/format.h>
@@ -39,7 +39,7 @@ TEST_F(CallReplayerTest, GeneratorsKeepTheirIdUntilTheyAreDone) {
                     {PP_TAG_FRAME, 0x40}, {PP_TAG_UNWIND, 'g'}, {PP_TAG_FRAME, 0x40},
                     {PP_TAG_START, 'h'},  // the next generator, at the same address
                     {PP_TAG_FRAME, 0x40}, {PP_TAG_RETURN, 'h'}, {PP_TAG_FRAME, 0x40},
-                    {PP_TAG_RESUME, 'i'},  // begun before anybody looked
+                    {PP_TAG_RESUME, 'i'},  // begun before the snapshot
                     {PP_TAG_FRAME, 0x80}, {PP_TAG_YIELD, 'i'},  {PP_TAG_FRAME, 0x80}}),
             "1(g g1 2)yield 3(g resumed g1 4)yield 5(g thrown g1 6)unwind 7(h g2 8) 9(i resumed g3 10)yield");
 }
@@ -63,27 +63,27 @@ TEST_F(CallReplayerTest, AFirstStartMayTellOfTheFrameThatStandsAtItsBeginning) {
   EXPECT_EQ(Replay({{PP_TAG_START, 'b'}, {PP_TAG_RETURN, 'b'}}, Standing("ab", true)),
             "0(a running 0(b running 2) 1000000)cut");
   EXPECT_EQ(context.counts.reconciled, 1);
-  // Not at its beginning: it calls itself.
+  // The frame is not at its beginning, so it calls itself.
   EXPECT_EQ(Replay({{PP_TAG_START, 'b'}, {PP_TAG_RETURN, 'b'}}, Standing("ab")),
             "0(a running 0(b running 1(b 2) 1000000)cut 1000000)cut");
-  // It has told of its start already: it calls itself.
+  // The frame has reported its start already, so it calls itself.
   ThreadSnapshot told = Standing("ab", true);
   told.unarmed_frame = RemoteAddr(0x2000);
   told.unarmed_tag = PP_TAG_START;
   EXPECT_EQ(Replay({{PP_TAG_START, 'b'}, {PP_TAG_RETURN, 'b'}}, told),
             "0(a running 0(b running 1(b 2) 1000000)cut 1000000)cut");
-  // It was about to tell of its start, which no instruction shows any more.
+  // The frame was about to report its start, though its instruction no longer shows that.
   told.frames.back().at_beginning = false;
   told.unarmed_pending = true;
   EXPECT_EQ(Replay({{PP_TAG_START, 'b'}, {PP_TAG_RETURN, 'b'}}, told), "0(a running 0(b running 2) 1000000)cut");
-  // Only the first event is weighed so.
+  // Only the first event is treated so.
   EXPECT_EQ(Replay({{PP_TAG_START, 'c'}, {PP_TAG_RETURN, 'c'}, {PP_TAG_START, 'b'}}, Standing("ab", true)),
             "0(a running 0(b running 1(c 2) 3(b 1000000)cut 1000000)cut 1000000)cut");
   EXPECT_EQ(context.counts.unmatched_ends, 0);
 }
 
 TEST_F(CallReplayerTest, AFirstEventIsOfTheFrameThatItNames) {
-  // The top had begun before events were switched on, and calls itself.
+  // The top frame had begun before events were switched on, and calls itself.
   first_frame = RemoteAddr(0x9000);
   const std::vector<Said> recursion = {
       {PP_TAG_START, 'f'}, {PP_TAG_RETURN, 'f'}, {PP_TAG_RETURN, 'f'}, {PP_TAG_RETURN, 'f'}};
@@ -93,7 +93,7 @@ TEST_F(CallReplayerTest, AFirstEventIsOfTheFrameThatItNames) {
   EXPECT_EQ(Replay({{PP_TAG_START, 'f'}, {PP_TAG_RETURN, 'f'}, {PP_TAG_RETURN, 'f'}}, Standing("ff")),
             "0(f running 0(f running 2) 3)");
   EXPECT_EQ(context.counts.reconciled, 1);
-  // Those above it are gone.
+  // The frames above it are gone.
   first_frame = RemoteAddr(0x1000);
   EXPECT_EQ(Replay({{PP_TAG_RETURN, 'f'}}, Standing("ff")), "0(f running 0(f running 1) 1)");
   EXPECT_EQ(context.counts.reconciled, 2);
@@ -112,7 +112,7 @@ TEST_F(CallReplayerTest, AFirstResumeIsOfTheSameFrameOnly) {
 }
 
 TEST_F(CallReplayerTest, ATopThatHadToldOfItsEndIsGone) {
-  // The thread said so before it was armed …
+  // The thread reported the end before it was armed …
   ThreadSnapshot told = Standing("aff");
   told.unarmed_frame = RemoteAddr(0x3000);
   told.unarmed_tag = PP_TAG_RETURN;
@@ -121,10 +121,10 @@ TEST_F(CallReplayerTest, ATopThatHadToldOfItsEndIsGone) {
   told.unarmed_pending = true;
   EXPECT_EQ(Replay({{PP_TAG_RETURN, 'f'}, {PP_TAG_RETURN, 'f'}}, told),
             "0(a running 0(f running 0(f running 1) 2) 1000000)cut");
-  // … or the first end is the caller's.
+  // … or the first end is that of the caller.
   EXPECT_EQ(Replay({{PP_TAG_RETURN, 'a'}}, Standing("ab")), "0(a running 0(b running 1) 1)");
   EXPECT_EQ(context.counts.reconciled, 2);
-  // With direct recursion a first end is the top's.
+  // With direct recursion a first end is that of the top frame.
   EXPECT_EQ(Replay({{PP_TAG_RETURN, 'f'}}, Standing("ff")), "0(f running 0(f running 1) 1000000)cut");
   // A generator's end names its frame.
   EXPECT_EQ(Replay({{PP_TAG_YIELD, 'f'}, {PP_TAG_FRAME, 0x1000}}, Standing("ff")),
@@ -134,7 +134,7 @@ TEST_F(CallReplayerTest, ATopThatHadToldOfItsEndIsGone) {
 
 TEST_F(CallReplayerTest, ACFunctionThatRanAtTheStopMayEnd) {
   EXPECT_EQ(Replay({{PP_TAG_START, 'k'},
-                    {PP_TAG_RETURN, 'k'},  // called back by it
+                    {PP_TAG_RETURN, 'k'},  // called back by the C function
                     {PP_TAG_C_RETURN, 'S'},
                     {PP_TAG_C_CALL, 'L'},
                     {PP_TAG_CODE, 8},
@@ -290,7 +290,7 @@ TEST_F(CallReplayerTest, AGapMayEndCallsAndBeginCalls) {
     return Replay(said);
   };
   EXPECT_EQ(replay(-1, -1, {{PP_TAG_RETURN, 'f', 30}}), "1(f 2(g 10)lost 10-20[9 lost] 30)");
-  // Nobody saw h begin, but its end is expected; what it calls is shown.
+  // The start of h was lost, but its end is expected. The calls that h makes are shown.
   EXPECT_EQ(replay(1, 0,
                    {{PP_TAG_START, 'i', 25},
                     {PP_TAG_RETURN, 'i', 26},
@@ -305,7 +305,7 @@ TEST_F(CallReplayerTest, AGapMayEndCallsAndBeginCalls) {
              {{PP_TAG_C_RETURN, 'L', 30}, {PP_TAG_YIELD, 'y', 31}, {PP_TAG_UNWIND, 'x', 32}, {PP_TAG_RETURN, 'g', 33}}),
       "1(f 2(g 10-20[9 lost] 33) 1000000)cut");
   EXPECT_EQ(context.counts.unmatched_ends + context.counts.implied_ends, 0);
-  // What cannot be is bounded.
+  // Impossible values are bounded.
   EXPECT_EQ(replay(INT32_MAX, INT32_MIN, {}), "1(f 2(g 10)lost 10)lost 10-20[9 lost]");
   EXPECT_EQ(replay(INT32_MIN, INT32_MAX, {}), "1(f 2(g 10-20[9 lost] 1000000)cut 1000000)cut");
 }
@@ -350,9 +350,9 @@ TEST_F(CallReplayerTest, NamesAreCheckedOncePerRoundAndTogetherWhereTheyWereUsed
   const std::vector<Said> both = {{PP_TAG_START, 'f'}, {PP_TAG_RETURN, 'f'}, {PP_TAG_START, 'g'}, {PP_TAG_RETURN, 'g'}};
   const std::vector<Said> one = {{PP_TAG_START, 'f'}, {PP_TAG_RETURN, 'f'}, {PP_TAG_START, 'f'}, {PP_TAG_RETURN, 'f'}};
   Replay(both);
-  names.Revalidate();  // both
+  names.Revalidate();  // checks both
   Replay(one);
-  names.Revalidate();  // f only
+  names.Revalidate();  // checks only f
   Replay(both);        // g was not used lately
   Replay(both);
   EXPECT_EQ(letters.checks, (std::vector<size_t>{2, 1, 1}));
@@ -447,7 +447,7 @@ TEST(BriefCallFilterTest, LeavesOutWhatIsTooShortAndNothingElse) {
   begin(40, "c");
   begin(50, "d");
   end(149);  // 99
-  end(150);  // 110, and with it a has lasted long enough
+  end(150);  // 110, so a has lasted long enough too
   end(151);
   begin(200, "e");
   end(300, CallExit::kYield);  // just enough

@@ -1,4 +1,4 @@
-// When a window ends, and what is said about it.
+// When a window ends, and what is reported about it.
 #include "daemon/collector/calls/call_window.h"
 
 #include <fmt/format.h>
@@ -132,7 +132,7 @@ TEST(CallWindow, WithoutStepsItGoesOnByTimeAndSaysSo) {
 
   Opened taxed({.steps = 2}, 0, 11);
   EXPECT_FALSE(taxed.window.IsOver(At(29), 0));
-  EXPECT_FALSE(taxed.window.IsOver(At(31), 0));  // by time, and from here on
+  EXPECT_FALSE(taxed.window.IsOver(At(31), 0));  // the time is up, and counting starts here
   EXPECT_TRUE(taxed.window.IsOver(At(33), 0));
 }
 

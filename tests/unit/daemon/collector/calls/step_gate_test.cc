@@ -1,4 +1,4 @@
-// The calls of a thread while steps are recorded, and while not.
+// The calls of a thread while steps are recorded, and while they are not.
 #include "daemon/collector/calls/step_gate.h"
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 namespace ptrace_prof {
 namespace {
 
-// As in the tests of the replayer: "1(f" begins f at 1, "2)" ends the innermost.
+// The notation of the replayer's tests: "1(f" begins f at 1, "2)" ends the innermost call.
 class Lines : public CallSink {
  public:
   explicit Lines(StepMarker* steps = nullptr) : steps_(steps) {}

@@ -1,4 +1,4 @@
-// Which steps are recorded, and from when to when.
+// Which steps are recorded, and their times.
 #include "daemon/collector/calls/step_marker.h"
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 namespace ptrace_prof {
 namespace {
 
-// Ends a step at 10, 20, 30 …; "+30 -50 over": on at 30, off at 50, and then it was over.
+// Ends a step at 10, 20, 30 …; "+30 -50 over": on at 30, off at 50, and then the recording is over.
 std::string Steps(StepMarker& marker, int ends) {
   for (int i = 1; i <= ends; ++i) {
     marker.OnStepEnd(Nanos(10 * i));
@@ -34,7 +34,7 @@ TEST(StepMarker, WithoutAPlanEveryStepIsMarked) {
   EXPECT_FALSE(marker.has_plan());
   EXPECT_FALSE(marker.step().has_value());
   EXPECT_EQ(Steps(marker, 5), "on");
-  EXPECT_EQ(marker.step(), 4U);  // runs
+  EXPECT_EQ(marker.step(), 4U);  // the step that runs
   EXPECT_TRUE(marker.is_recording());
   EXPECT_EQ(marker.recorded_steps(), 4U);
   EXPECT_EQ(Stretches(marker), "0-3");
@@ -51,7 +51,7 @@ TEST(StepMarker, SoManyStepsAndNothingElse) {
   ASSERT_EQ(marker.turns().size(), 2U);
   EXPECT_EQ(marker.turns()[1].when, Nanos(40));
   EXPECT_FALSE(marker.turns()[1].is_on);
-  marker.OnStepEnd(Nanos(50));  // counts no more
+  marker.OnStepEnd(Nanos(50));  // no longer counts
   EXPECT_EQ(marker.recorded_steps(), 3U);
   EXPECT_EQ(Stretches(marker), "0-2");
 }
@@ -87,7 +87,7 @@ TEST(StepMarker, WhereNoStepComesEverythingIsRecorded) {
   EXPECT_EQ(Stretches(marker), "0-1");
   StepMarker by_number(AskedSteps{.steps = 2});
   by_number.GiveUp(Nanos(7));
-  EXPECT_EQ(Steps(by_number, 3), "off +7 -30 over");  // late ones still end it
+  EXPECT_EQ(Steps(by_number, 3), "off +7 -30 over");  // steps that come late still end it
 }
 
 TEST(StepMarker, TurnsNeverGoBackInTime) {

@@ -1,4 +1,4 @@
-"""Holds things to call and prints where each is and what it should be called: KIND FIRST SECOND NAME."""
+"""Holds objects that can be called, and prints where each is and the name it should get: KIND FIRST SECOND NAME."""
 import collections
 import ctypes
 import functools
@@ -6,7 +6,7 @@ import sys
 import time
 import types
 
-HEADER = object.__basicsize__  # of every object: what follows it is the first field
+HEADER = object.__basicsize__  # of every object: the first field comes after it
 OUT, KEEP = [], []
 
 
@@ -24,7 +24,7 @@ def called(thing, method, name):
 
 
 class Module:
-    """As torch.nn.Module keeps what it holds."""
+    """Keeps its objects as torch.nn.Module does."""
 
     def __init__(self, **modules):
         self.training, self._parameters, self._modules = True, {}, collections.OrderedDict(modules)

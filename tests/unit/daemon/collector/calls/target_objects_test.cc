@@ -1,4 +1,4 @@
-// What real interpreters call, named from outside.
+// Objects that real interpreters call, named from outside.
 #include "daemon/collector/calls/target_objects.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ TEST_P(TargetObjectsTest, AreCalledWhatTheyAre) {
       continue;
     }
     ASSERT_TRUE(frame) << name;
-    if (name == "nn.Module: Linear_1 (%s)") {  // held twice: by its first or its second name
+    if (name == "nn.Module: Linear_1 (%s)") {  // held twice: named by its first or its second name
       EXPECT_TRUE(frame->function == "nn.Module: Linear_1 (layers.0.key)" ||
                   frame->function == "nn.Module: Linear_1 (again.key)")
           << frame->function;

@@ -10,7 +10,7 @@ namespace {
 TEST(TickClock, InterpolatesBetweenAnchors) {
   TickClock clock(TickSource::kCounter);
   clock.AddAnchor({1'000, Nanos(500)});
-  EXPECT_EQ(clock.At(2'000).value, 500);  // nothing is known of the rate
+  EXPECT_EQ(clock.At(2'000).value, 500);  // the rate is unknown
   clock.AddAnchor({3'000, Nanos(1'500)});
   EXPECT_EQ(clock.At(1'000).value, 500);
   EXPECT_EQ(clock.At(2'000).value, 1'000);
@@ -31,7 +31,7 @@ TEST(TickClock, ItsLineSaysTheSame) {
 }
 
 TEST(TickClock, TimesOfRecordsAreTheNearestToItsAnchors) {
-  constexpr uint64_t kOfRecord = UINT64_MAX >> PP_TAG_BITS;  // the largest one: what comes after it is 0
+  constexpr uint64_t kOfRecord = UINT64_MAX >> PP_TAG_BITS;  // the largest time of a record: the next one is 0
   TickClock clock(TickSource::kCounter);
   clock.AddAnchor({kOfRecord - 1'000, Nanos(500'000)});
   clock.AddAnchor({kOfRecord + 1'001, Nanos(501'001)});

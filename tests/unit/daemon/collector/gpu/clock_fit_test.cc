@@ -1,4 +1,4 @@
-// Clocks of a rate of their own: fitted, followed where they drift, and not fitted across a step.
+// Clocks with rates of their own: they are fitted, followed where they drift, and not fitted across a step.
 
 #include "daemon/collector/gpu/clock_fit.h"
 
@@ -14,7 +14,7 @@ constexpr int64_t kMilli = 1'000'000;
 constexpr int64_t kBegin = 5'000'000'000;
 constexpr Nanos kWidth(100);
 
-// A processor's counter at 2.4 GHz, off by so many in a billion.
+// A processor's counter at 2.4 GHz, off by so many parts in a billion.
 uint64_t Counter(int64_t monotonic, double off = 0) {
   return static_cast<uint64_t>(std::llround(static_cast<long double>(monotonic) * 2.4L * (1 + off * 1e-9L))) +
          987'654'321;
@@ -61,7 +61,7 @@ TEST(ClockFit, ReadingsThatAreOffByTheirWidthAreNoSteps) {
   }
 }
 
-// Where a line through both ends would be half a millisecond off in the middle.
+// A line through both ends would be half a millisecond off in the middle.
 TEST(ClockFit, FollowsADrift) {
   ClockFit fit;
   constexpr int kReadings = 20'000;
@@ -94,18 +94,18 @@ TEST(ClockFit, DrawsNoLineAcrossAStep) {
       EXPECT_LE(std::abs(fit.At(counter(at))->value - (kBegin + at * kMilli)), 1) << step << ", " << at;
     }
     for (const int64_t at : {850, 950}) {
-      // Of a time that is passed again moments later nobody can say which it was.
+      // A counter value that comes again moments later is ambiguous.
       const int64_t when = step == -1000 * kMilli ? at + 1000 : at;
       EXPECT_LE(std::abs(fit.At(counter(at))->value - (kBegin + when * kMilli)), 1) << step << ", " << at;
     }
     if (step > 0) {
-      const uint64_t just_after = counter(1000) - 2400 * 1000;  // the step was before the reading that told of it
+      const uint64_t just_after = counter(1000) - 2400 * 1000;  // the step was before the reading that showed it
       EXPECT_LE(std::abs(fit.At(just_after)->value - (kBegin + 999 * kMilli)), 1);
     }
   }
 }
 
-// The first line, and that after a step, have no other before them by which a step would be seen.
+// The first line, and the first one after a step, have no earlier line that would show a step.
 TEST(ClockFit, SeesAStepBeforeThereIsALine) {
   for (const int64_t stepped : {100, 200, 300}) {
     ClockFit fit;
@@ -127,7 +127,7 @@ TEST(ClockFit, SeesAStepBeforeThereIsALine) {
   }
 }
 
-// Nobody knows whether it still runs at the rate of before: another tool may have put another clock in its place.
+// The clock may run at another rate afterwards, as another tool may have replaced it.
 TEST(ClockFit, TellsNoTimeBetweenAStepAndTheNextLine) {
   ClockFit fit;
   for (int64_t at = 0; at < 400; at += 100) {
@@ -151,7 +151,7 @@ TEST(ClockFit, TellsNoTimeBetweenAStepAndTheNextLine) {
   }
 }
 
-// Whose thread waited between the two clocks: the second was read late.
+// The reading thread waited between the two clocks, so the second was read late.
 TEST(ClockFit, GivesNothingForReadingsThatAreFarApart) {
   for (const int late : {0, 3}) {
     ClockFit fit;
@@ -167,7 +167,7 @@ TEST(ClockFit, GivesNothingForReadingsThatAreFarApart) {
   }
 }
 
-// They are, in the end, sure enough for what lies between them.
+// Many unsure readings are, in the end, sure enough for the times between them.
 TEST(ClockFit, IsKnownLaterWhereNoReadingIsSure) {
   ClockFit fit;
   int i = 0;
@@ -198,7 +198,7 @@ TEST(ClockFit, ForgetsOldLinesOnly) {
   ClockFit fit;
   uint64_t set = 0;
   for (int i = 0; i < 30'000; ++i) {
-    set += i % 7 == 0 ? 10'000 * kMilli : 0;  // each line but for one in seven is followed by another
+    set += i % 7 == 0 ? 10'000 * kMilli : 0;  // six of seven lines are followed by another one
     fit.Add(Counter(kBegin + i * 60 * kMilli) + set, Nanos(kBegin + i * 60 * kMilli), kWidth);
     if (fit.is_settled()) {
       ASSERT_LE(std::abs(fit.At(Counter(kBegin + i * 60 * kMilli) + set)->value - (kBegin + i * 60 * kMilli)), 1) << i;

@@ -22,7 +22,7 @@ constexpr uint32_t kMark = 1;
 constexpr uint32_t kBegin = 2;
 constexpr uint32_t kEnd = 4;
 
-// Addresses of names are those in this process.
+// Addresses of names are addresses in this process.
 class OwnMemory : public RemoteMemory {
  public:
   ReadStatus Read(RemoteAddr address, void* to, size_t size) override {
@@ -135,7 +135,7 @@ TEST(GpuAnnotations, HalvesAreCounted) {
   said.Tell(kEnd, 1, 100);
   said.Tell(kBegin, 2, 200, Said::NameAt(kSecond));
   said.Tell(kBegin, 3, 500, Said::NameAt(kFirst));
-  said.Tell(kEnd, 3, 400);  // before it began: of another one
+  said.Tell(kEnd, 3, 400);  // before the begin, so it belongs to another range
   EXPECT_EQ(said.Finish(), (std::vector<What>{{Kind::kOpenRange, 500, 1000, "first", ""},
                                               {Kind::kOpenRange, 200, 1000, "second", ""}}));
   EXPECT_EQ(said.counts.annotations_without_begin, 2);
@@ -148,7 +148,7 @@ TEST(GpuAnnotations, WhatMeansNothingIsCounted) {
   said.Tell(kBegin, 1, 0, Said::NameAt(kFirst));                 // no time
   said.Tell(kMark, 2, 100, Said::NameAt(kFirst), 0, 4);          // of no thread
   said.Tell(0, 3, 100, Said::NameAt(kFirst));                    // neither begin nor end
-  said.Tell(kMark, 4, 3'600'000'000'000, Said::NameAt(kFirst));  // in an hour
+  said.Tell(kMark, 4, 3'600'000'000'000, Said::NameAt(kFirst));  // an hour in the future
   said.Tell(kBegin, 5, 100, Said::NameAt(kFirst));
   said.Tell(kBegin, 5, 200, Said::NameAt(kFirst));  // the same number again
   said.Tell(kEnd, 5, 300);
@@ -172,7 +172,7 @@ TEST(GpuAnnotations, WhatGoesOnIsCutWhereTheCaptureIsOver) {
   said.Tell(kBegin, 1, 100, Said::NameAt(kFirst));
   said.Tell(kBegin, 2, 200, Said::NameAt(kSecond));
   said.annotations.Close(said.base + Nanos(300));
-  said.annotations.Close(said.base + Nanos(900));  // it is over already
+  said.annotations.Close(said.base + Nanos(900));  // closed already
   said.Tell(kEnd, 2, 400);
   said.Tell(kBegin, 3, 350, Said::NameAt(kFirst));
   said.Tell(kMark, 4, 350, Said::NameAt(kFirst));
@@ -199,7 +199,7 @@ TEST(GpuAnnotations, WhatIsOfTheProcessIsOfItsMainThread) {
   EXPECT_EQ(said.sites.asked, std::vector<uint32_t>{7});
 }
 
-// A target that makes up ranges costs no more than so much memory.
+// A target that makes up ranges uses only a bounded amount of memory.
 TEST(GpuAnnotations, MillionsOfHalvesAreBounded) {
   Said said;
   constexpr uint32_t kMany = 200'000;

@@ -1,4 +1,4 @@
-// From CUPTI's clock to ours: steps of the wall clock, and times that cannot be.
+// From CUPTI's clock to ours: steps of the wall clock, and impossible times.
 #include "daemon/collector/gpu/gpu_clock.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ TEST(GpuClock, TimesThatCannotBeAreKnown) {
   EXPECT_FALSE(clock.IsPossible(1002 * kSecond + 2 * kSecond));
   EXPECT_FALSE(clock.IsPossible(800 * kSecond));
   EXPECT_FALSE(clock.IsPossible(UINT64_MAX));
-  clock.AddPair(Nanos(INT64_MAX), Nanos(13 * kSecond), Nanos(50));  // what a target may say
+  clock.AddPair(Nanos(INT64_MAX), Nanos(13 * kSecond), Nanos(50));  // a target may send such values
   clock.AddPair(Nanos(INT64_MIN), Nanos(14 * kSecond), Nanos(50));
   EXPECT_TRUE(clock.IsPossible(5));
 }
@@ -80,7 +80,7 @@ TEST(GpuClock, TimesThatCannotBeAreKnownOfAFittedClock) {
   EXPECT_FALSE(clock.IsPossible(Counter(kBegin + 4 * kSecond)));
   EXPECT_FALSE(clock.IsPossible(Counter(kBegin - 100 * kSecond)));
   EXPECT_FALSE(clock.IsPossible(UINT64_MAX));
-  clock.AddPair(Nanos(7), Nanos(kBegin + 3 * kSecond), Nanos(2 * kSecond));  // that says nothing
+  clock.AddPair(Nanos(7), Nanos(kBegin + 3 * kSecond), Nanos(2 * kSecond));  // too wide to mean anything
   EXPECT_EQ(clock.steps(), 0);
 }
 

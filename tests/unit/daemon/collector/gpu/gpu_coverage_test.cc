@@ -1,4 +1,4 @@
-// How much of a capture the GPU was not recorded in.
+// For how much of a capture the GPU was not recorded.
 #include "daemon/collector/gpu/gpu_coverage.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// By how much kernels begin too early: quantiles of it.
+// Quantiles of how much too early kernels begin.
 #include "daemon/collector/gpu/gpu_early.h"
 
 #include <gtest/gtest.h>

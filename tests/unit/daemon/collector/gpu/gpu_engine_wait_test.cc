@@ -1,4 +1,4 @@
-// Whose backward it is that the autograd engine runs.
+// For which thread's backward pass the autograd engine runs.
 #include "daemon/collector/gpu/gpu_engine_wait.h"
 
 #include <gtest/gtest.h>

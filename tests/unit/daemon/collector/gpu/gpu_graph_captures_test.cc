@@ -1,4 +1,4 @@
-// When streams were being captured, by calls that come in any order.
+// When streams were being captured, from calls that come in any order.
 #include "daemon/collector/gpu/gpu_graph_captures.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ TEST(GpuGraphCaptures, LastFromTheirBeginToTheirEndInWhateverOrderTheyAreTold) {
   EXPECT_TRUE(captures.Covers(Nanos(1000))) << "it did not end";
 }
 
-// What a target makes up: millions of them, each before the last.
+// A hostile target makes up millions of captures, each before the last.
 TEST(GpuGraphCaptures, CostNoMoreThanTheyAreWorth) {
   GpuGraphCaptures captures;
   for (int64_t i = 0; i < 3'000'000; ++i) {

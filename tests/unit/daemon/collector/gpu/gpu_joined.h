@@ -1,4 +1,4 @@
-// Records of CUPTI as bytes, and a join of them whose outcome is read back from the trace.
+// Records of CUPTI as bytes, and a join of them whose result is read back from the trace.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ class Bytes {
     bytes_.resize(std::max(bytes_.size(), at + size));
     return *this;
   }
-  // A kernel that is of this graph; 0: of none.
+  // Makes it a kernel of this graph; 0: of none.
   Bytes& Of(uint32_t graph) {
     Put(156, graph);
     return *this;
@@ -58,7 +58,7 @@ inline std::array<uint16_t, kGpuRecordKinds> Strides() {
   strides[2] = 88;
   strides[51] = 56;
   strides[52] = 72;
-  strides[40] = 136;  // which we do not read
+  strides[40] = 136;  // a kind that we do not read
   return strides;
 }
 
@@ -121,7 +121,7 @@ class NoMemory : public RemoteMemory {
   int reads = 0;
 };
 
-// One thread, whose stack at every time is what the test says.
+// One thread, whose stack at every time is what the test sets.
 class Sites : public GpuCallSites {
  public:
   GpuCallSite Of(const GpuCallPlace& call) override {

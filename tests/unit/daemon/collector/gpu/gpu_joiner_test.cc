@@ -1,4 +1,4 @@
-// From CUPTI's records, as bytes, to what stands in a trace: the join.
+// The join: from CUPTI's records, as bytes, to the operations in a trace.
 #include <string>
 #include <vector>
 
@@ -52,7 +52,7 @@ TEST(GpuJoiner, ACallIsAskedForByTheCorrelationOfItsRecordAndASourceIsCounted) {
   EXPECT_EQ(joined.counts.attributed(), 1);
 }
 
-// As long as it is not known where its thread was.
+// It waits as long as it is unknown where its thread was.
 TEST(GpuJoiner, AKernelWaitsForALaunchThatIsNotSettledYet) {
   Joined joined;
   Bytes bytes;
@@ -73,15 +73,15 @@ TEST(GpuJoiner, WhatDoesNotAddUpIsCounted) {
   Bytes bytes;
   bytes.Append(Launch(joined.At(100), 1), 0)
       .Append(Kernel(joined.At(50), joined.At(60), 1), kKernelSize)  // before its launch
-      .Append(Launch(joined.At(200), 2), 0)                          // of which no kernel comes
+      .Append(Launch(joined.At(200), 2), 0)                          // without a kernel
       .Append(Launch(joined.At(300), 3), 0)
-      .Append(Kernel(0, 0, 3), kKernelSize)                             // whose times mean nothing
-      .Append(Kernel(joined.At(400), joined.At(500), 77), kKernelSize)  // of which no call comes
-      .Append(Call(5, 211, joined.At(600), joined.At(610), 4, 719), 0)  // which failed
-      .Append(Call(5, 211, joined.At(700), joined.At(690), 5), 0)       // that ended before it began
+      .Append(Kernel(0, 0, 3), kKernelSize)                             // times that mean nothing
+      .Append(Kernel(joined.At(400), joined.At(500), 77), kKernelSize)  // without a call
+      .Append(Call(5, 211, joined.At(600), joined.At(610), 4, 719), 0)  // failed
+      .Append(Call(5, 211, joined.At(700), joined.At(690), 5), 0)       // ended before it began
       .Append(Kernel(joined.At(710), joined.At(720), 5), kKernelSize)
-      .Append(Kernel(0, 0, 6), kKernelSize)  // of which no call comes either
-      .Append(Timeless(1), 96)               // a copy that had not ended when all had to be told
+      .Append(Kernel(0, 0, 6), kKernelSize)  // without a call too
+      .Append(Timeless(1), 96)               // a copy that had not ended at the final flush
       .Append(Call(5, 311, joined.At(800), joined.At(810), 7), 0)
       .Append(Kernel(0, 0, 7), kKernelSize)  // a node of a graph
       .Append(Kernel(joined.At(820), joined.At(830), 7), kKernelSize);
@@ -98,7 +98,7 @@ TEST(GpuJoiner, WhatDoesNotAddUpIsCounted) {
   EXPECT_EQ(joined.counts.clock_violations, 1);
   EXPECT_EQ(joined.counts.early_median_ns, 50);
   EXPECT_EQ(joined.counts.early_most_ns, 50);
-  // Every launch is accounted for.
+  // Every launch must be in one of the counts.
   EXPECT_EQ(joined.counts.kernels - joined.counts.without_launch + joined.counts.invalid + joined.counts.unseen,
             joined.counts.launches);
 }
@@ -191,7 +191,7 @@ TEST(GpuJoiner, WhereGraphsAreToldWronglyTheirOperationsHaveNoLaunch) {
   bytes.Append(Launch(joined.At(100), 1), 0)
       .Append(Kernel(joined.At(110), joined.At(120), 1).Of(0), kKernelSize)
       .Append(Call(5, 311, joined.At(200), joined.At(210), 2), 0)
-      .Append(Kernel(joined.At(220), joined.At(230), 1), kKernelSize)   // of the graph, as it is told
+      .Append(Kernel(joined.At(220), joined.At(230), 1), kKernelSize)   // of the graph, by its number
       .Append(Kernel(joined.At(240), joined.At(250), 77), kKernelSize)  // the same
       .Append(Kernel(0, 0, 1), kKernelSize);
   joined.Take(bytes);
@@ -214,7 +214,7 @@ TEST(GpuJoiner, WhatIsCapturedIsNoLaunchAndAReplayWithoutNodesIsCounted) {
       .Append(Launch(joined.At(200), 2), 0)
       .Append(Launch(joined.At(210), 3), 0)
       .Append(Kernel(joined.At(250), joined.At(260), 3), kKernelSize)  // in another stream
-      .Append(Call(5, 319, joined.At(300), joined.At(310), 4), 0)      // and ends
+      .Append(Call(5, 319, joined.At(300), joined.At(310), 4), 0)      // the capture ends
       .Append(Call(5, 311, joined.At(400), joined.At(410), 5), 0)
       .Append(Call(5, 311, joined.At(500), joined.At(510), 6), 0)
       .Append(Kernel(joined.At(600), joined.At(610), 6), kKernelSize);
@@ -307,7 +307,7 @@ TEST(GpuJoiner, WhatIsLaunchedWhileTheShimLeavesIsNotOfTheRecording) {
   Bytes bytes;
   bytes.Append(Launch(joined.At(100), 1), 0)
       .Append(Kernel(joined.At(300), joined.At(310), 1), kKernelSize)
-      .Append(Kernel(joined.At(400), joined.At(410), 0), kKernelSize);  // its call had no number any more
+      .Append(Kernel(joined.At(400), joined.At(410), 0), kKernelSize);  // its call no longer had a number
   joined.Take(bytes);
   joined.Settle(0.1);
   (void)joined.Finish();

@@ -1,4 +1,4 @@
-// Stacks that the shim took, as addresses, become stacks of the trace: over a made-up interpreter of every layout.
+// Stacks that the shim took, as addresses, become stacks of the trace: over a synthetic interpreter of every layout.
 #include "daemon/collector/gpu/gpu_launch_stacks.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ PythonProcess OfLayout(const Layout& layout) {
 class GpuLaunchStacksTest : public testing::TestWithParam<size_t> {
  protected:
   GpuLaunchStacksTest() {
-    for (uint64_t i = 0; i < 3; ++i) {  // names of their own, as long as all are there
+    for (uint64_t i = 0; i < 3; ++i) {  // different names, while all three exist
       memory_.Put(FakeWorld::String(i).value + layout_.string_ascii_data, uint64_t{0x6f6c6c6561 + i});
     }
   }
@@ -70,7 +70,7 @@ class GpuLaunchStacksTest : public testing::TestWithParam<size_t> {
     EXPECT_EQ(memory_.ReadValue(object + field, &value), ReadStatus::kOk);
     return value;
   }
-  // As the shim sees it now.
+  // The frame as the shim sees it now.
   pp_gpu_frame FrameOf(uint64_t i) {
     const RemoteAddr code = FakeWorld::CodeObject(i);
     const bool is_index = !layout_.Has(&Layout::code_instructions);
@@ -117,7 +117,7 @@ TEST_P(GpuLaunchStacksTest, NamesStayKnownWhenTheTableIsCleared) {
   Tell(7, {FrameOf(0), FrameOf(1)});
   EXPECT_EQ(Names(7), (Strings{"bello", "aello"}));
   table_.Clear();
-  memory_.Put(FakeWorld::CodeObject(0).value + layout_.code_name, uint64_t{0});  // gone since
+  memory_.Put(FakeWorld::CodeObject(0).value + layout_.code_name, uint64_t{0});  // freed since
   EXPECT_EQ(Names(7), (Strings{"bello", "aello"}));
 }
 

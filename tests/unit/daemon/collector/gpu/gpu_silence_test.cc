@@ -1,4 +1,4 @@
-// When launches without kernels are said to be that.
+// When launches without kernels are reported as such.
 #include "tests/unit/daemon/collector/gpu/gpu_joined.h"
 
 namespace ptrace_prof {
@@ -6,7 +6,7 @@ namespace {
 
 constexpr int64_t kMillis = 1'000'000;
 
-// A job that does something every 100 ms, from `from` to `to`, and what is known of it as it goes.
+// A job that does something every 100 ms, from `from` to `to`, and the state of the detection meanwhile.
 struct Watched : Joined {
   using State = GpuSilence::State;
   void Go(int64_t from, int64_t to, const std::function<Bytes(uint64_t when, uint32_t correlation)>& step) {
@@ -21,7 +21,7 @@ struct Watched : Joined {
     }
   }
   State StateAt(int64_t millis) const { return joiner.silence().At(base + Nanos(millis * kMillis)); }
-  int64_t first_told = 0;  // ms; 0: nothing was
+  int64_t first_told = 0;  // ms; 0: nothing was reported
   State most = State::kNone;
 };
 
@@ -88,7 +88,7 @@ TEST(GpuSilence, AKernelMayTakeLong) {
   EXPECT_EQ(watched.most, Watched::State::kNone) << "nobody has waited for it";
   watched.Go(9000, 12'000, Launch);
   EXPECT_EQ(watched.most, Watched::State::kLikely);
-  // Others wait for what is none of it.
+  // Other calls wait, but not for this kernel.
   Watched other;
   other.Go(0, 5000, [](uint64_t when, uint32_t correlation) {
     Bytes copies = Wait(when + 100, correlation + 1);
@@ -104,7 +104,7 @@ TEST(GpuSilence, WhatIsCapturedIsNone) {
   watched.Take(begin);
   watched.Go(100, 20'000, LaunchAndWait);
   EXPECT_EQ(watched.most, Watched::State::kNone);
-  // One that had begun before: the thread cannot wait, and then its end is seen.
+  // A capture that had begun before: the thread cannot wait, and then the capture's end is seen.
   Watched before;
   before.Go(0, 9000, [](uint64_t when, uint32_t correlation) {
     return Launch(when, correlation).Append(Wait(when + 100, correlation + 1, 900), 0);
@@ -117,7 +117,7 @@ TEST(GpuSilence, WhatIsCapturedIsNone) {
 
 TEST(GpuSilence, AJobThatRestsIsNotSilent) {
   Watched watched;
-  watched.Go(0, 100, LaunchAndWait);  // whose kernel was dropped
+  watched.Go(0, 100, LaunchAndWait);  // its kernel was dropped
   EXPECT_EQ(watched.StateAt(60'000), Watched::State::kNone);
 }
 

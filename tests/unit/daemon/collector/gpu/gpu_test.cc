@@ -1,4 +1,4 @@
-// What is between CUPTI's records, as bytes, and their join: decoder, calls, launches, names.
+// The parts between CUPTI's records, as bytes, and their join: decoder, calls, launches, names.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -108,7 +108,7 @@ TEST(GpuCalls, OnlyWhatWasAskedForIsTaken) {
   EXPECT_TRUE(GpuWantedCalls(GpuDetail::kCoarse).Has(record));
 }
 
-// Of legacy interfaces, and of memory other than cudaMalloc, there is a name only.
+// Legacy interfaces, and memory calls other than cudaMalloc, have only a name.
 TEST(GpuCalls, WhatLaunchesCopiesOrWaitsIsRecorded) {
   constexpr uint32_t kLastOfCuda3 = 117;
   const GpuWantedCalls wanted(GpuDetail::kFull);
@@ -192,7 +192,7 @@ TEST(StackHistory, SaysWhereAThreadWas) {
 TEST(GpuNames, ANameIsReadOnceAndLookedAtAgain) {
   NoMemory memory;
   const std::string longer = std::string(300, 'k') + "_kernel";
-  memory.bytes.replace(4000, longer.size(), longer);  // across a page
+  memory.bytes.replace(4000, longer.size(), longer);  // across a page boundary
   GpuNames names(memory);
   const RemoteAddr address(memory.base + 4000);
   EXPECT_EQ(names.Of(address), longer);

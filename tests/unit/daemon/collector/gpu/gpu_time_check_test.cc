@@ -1,4 +1,4 @@
-// When times that mean nothing end a recording, and for which reason.
+// When meaningless times end a recording, and for which reason.
 #include "daemon/collector/gpu/gpu_time_check.h"
 
 #include <gtest/gtest.h>

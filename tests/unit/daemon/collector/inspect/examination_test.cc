@@ -1,4 +1,4 @@
-// The conversation with a child that may be hostile.
+// The messages between us and a child that may be hostile.
 #include "daemon/collector/inspect/examination.h"
 
 #include <gtest/gtest.h>

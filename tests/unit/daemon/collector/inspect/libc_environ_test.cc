@@ -1,4 +1,4 @@
-// Our own environment, read as that of another process is: through our memory.
+// Our own environment, read from our memory as if it were another process's.
 #include "daemon/collector/inspect/libc_environ.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ TEST(LibcEnviron, SeesWhatWasSetAfterTheStart) {
   LibcEnviron reader;
   ASSERT_TRUE(ReadOurs(reader).has_value());
   ::setenv("PP_TEST_RANK", "17", 1);
-  for (int i = 0; i < 2; ++i) {  // found, and found again by what is remembered
+  for (int i = 0; i < 2; ++i) {  // found, and found again by the remembered place
     const auto variables = ReadOurs(reader);
     ASSERT_TRUE(variables.has_value());
     EXPECT_TRUE(Has(*variables, "PP_TEST_RANK=17"));
@@ -44,7 +44,7 @@ TEST(LibcEnviron, SeesWhatWasSetAfterTheStart) {
   EXPECT_FALSE(Has(*ReadOurs(reader), "PP_TEST_RANK=17"));
 }
 
-// Swaps in an environment of our making for one read.
+// Replaces our environment by `variables` for one read.
 std::optional<std::vector<std::string>> ReadWith(std::vector<char*> variables) {
   LibcEnviron reader;
   variables.push_back(nullptr);

@@ -1,4 +1,4 @@
-// The verdicts on nodes that this machine is not.
+// The verdicts on nodes of other kinds than this machine.
 #include "daemon/collector/inspect/node_checks.h"
 
 #include <gtest/gtest.h>
@@ -77,7 +77,7 @@ const Case kCases[] = {
     {"root of a container",
      [](NodeFacts& f) {
        f.uid = Uid(0);
-       f.cap_effective = 0xa80425fb;  // what Docker gives
+       f.cap_effective = 0xa80425fb;  // Docker's default
      },
      "capabilities", Verdict::kLimited, "by becoming its owner", "--cap-add"},
     {"a harmless filter", [](NodeFacts& f) { f.seccomp_mode = 2; }, "seccomp", Verdict::kOk, "admits", ""},

@@ -1,4 +1,4 @@
-// Counters of GPUs: the helper program itself on the double of NVIDIA's library, and what a hostile one could say.
+// Counters of GPUs: the helper program itself on the double of NVIDIA's library, and what a hostile helper could send.
 #include "daemon/collector/nvml/nvml_counters.h"
 
 #include <fcntl.h>
@@ -53,7 +53,7 @@ class Pipe {
     counters_->Read(writer_);
   }
   void Say(const pp_nvml_record& record) { Say(&record, sizeof record); }
-  // Without anybody who reads the counters.
+  // Writes a record, without reading the counters.
   void Leave(const pp_nvml_record& record) {
     EXPECT_EQ(::write(write_.get(), &record, sizeof record), ssize_t{sizeof record});
   }
@@ -150,7 +150,7 @@ TEST(NvmlCountersTest, FreeMemoryIsThatOfTheFullestGpuOfAProcess) {
   }
   pipe.Leave(ProcessOn(1, 4700));
   pipe.Leave(ProcessOn(1, INT64_MAX));
-  EXPECT_EQ(pipe.FreeOf(4700), std::nullopt);  // nothing was said of what is used
+  EXPECT_EQ(pipe.FreeOf(4700), std::nullopt);  // the used memory is unknown
   const int64_t used[] = {100, 700, 900};
   for (uint16_t device = 0; device < 3; ++device) {
     pipe.Leave(Sample(device, PP_NVML_MEMORY_USED, used[device]));
@@ -193,7 +193,7 @@ TEST(NvmlCountersTest, MemoryThatCannotBeIsNotKnown) {
   EXPECT_EQ(pipe.FreeOf(4712), std::nullopt);
   pipe.Leave(Sample(1, PP_NVML_MEMORY_USED, 1));
   EXPECT_EQ(pipe.FreeOf(4712), 999);
-  pipe.Say(ProcessOn(2, 4713));  // of a device that nobody has heard of
+  pipe.Say(ProcessOn(2, 4713));  // of an unknown device
   const ReadBack back = pipe.End();
   ASSERT_EQ(back.visitor.notices.size(), 1);
   EXPECT_NE(back.visitor.notices[0].second.find("makes no sense"), std::string::npos);
@@ -213,7 +213,7 @@ TEST(NvmlCountersTest, ARefusalIsToldWhereCountersWereAskedForOnly) {
   }
 }
 
-// The helper as it is, on the double.
+// The real helper program, on the double.
 class Helper : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -227,7 +227,7 @@ class Helper : public ::testing::Test {
   }
   void TearDown() override { ::unlink(log_.c_str()); }
 
-  // Records of the helper until there are so many, or its end.
+  // Takes records of the helper until there are `count`, or until it ends.
   static std::vector<pp_nvml_record> Take(size_t count, const char* like) {
     ::setenv("PP_FAKE_NVML", like, 1);
     auto process = NvmlProcess::Start(100);
@@ -266,7 +266,7 @@ TEST_F(Helper, TellsOfEachDeviceAndItsNumbers) {
     EXPECT_EQ(records[3].values[i], second[i]) << i;
   }
   EXPECT_GE(records[4].when_ns, records[2].when_ns + 100'000'000);
-  EXPECT_EQ(Log(), "init 0\nshutdown\n");  // it ended by itself, in order
+  EXPECT_EQ(Log(), "init 0\nshutdown\n");  // it ended by itself, in an orderly way
 }
 
 TEST_F(Helper, TellsWhoComputes) {
@@ -297,7 +297,7 @@ TEST_F(Helper, SaysWhyThereIsNothing) {
   }
   ::setenv("LD_LIBRARY_PATH", "/nowhere", 1);
   const auto records = Take(9, "");
-  ASSERT_FALSE(records.empty());  // of the machine's own library, where it has one
+  ASSERT_FALSE(records.empty());  // from the machine's own library, if there is one
   if (records[0].kind == PP_NVML_REFUSED) {
     EXPECT_EQ(std::string(records[0].text).rfind("libnvidia-ml.so.1", 0), 0);
   }

@@ -40,7 +40,7 @@ TEST(Pacer, ASignalOfAThreadThatHasStoppedEndsTheWait) {
   EXPECT_LT(pacer.Wait(far, stop, true), far);
 }
 
-// Half to one and a half of the mean, whatever happens in between.
+// Intervals are half to one and a half of the mean, whatever happens in between.
 TEST(Pacer, InstantsAreDrawnAroundTheMean) {
   Pacer pacer(1000, {});
   Nanos instant = pacer.First(Nanos(1'000'000'000));
@@ -80,7 +80,7 @@ Nanos MeanInterval(Pacer& pacer) {
   return Nanos(sum.value / 100);
 }
 
-// Against its own past only: the test uses as much CPU as it likes.
+// Only the pacer's own past matters: the test uses as much CPU as it likes.
 TEST(Pacer, BacksOffWhereALimitIsMet) {
   Pacer pacer(1000, {.overhead = 0, .stopped = 0.01});
   Nanos now = MonotonicNow() + Nanos::FromMillis(300);

@@ -46,7 +46,7 @@ TEST(ReadPlan, FindsExactlyWhatWasAdded) {
     for (const uint64_t address : added) {
       const std::byte* found = plan.Find(address, 88);
       ASSERT_NE(found, nullptr);
-      bool inside = false;  // of the request that fills it
+      bool inside = false;  // inside the request that fills it
       for (const ReadRequest& request : requests) {
         const auto* to = static_cast<const std::byte*>(request.to);
         inside = inside || (found >= to && found + 88 <= to + request.size &&

@@ -5,7 +5,7 @@
 namespace ptrace_prof {
 namespace {
 
-// At most an eighth above what was asked for.
+// Expects at most an eighth more than `nanos`.
 void ExpectAbout(Nanos found, int64_t nanos) {
   EXPECT_GT(found.value, nanos);
   EXPECT_LE(found.value, nanos + nanos / 8 + 1);

@@ -1,4 +1,5 @@
-// A child that has become somebody else: what it says arrives, whatever happens to it is told, nothing of it remains.
+// A child that has become another user: its messages arrive, its end is reported whatever the cause, and nothing is
+// left.
 #include "daemon/collector/sandbox/owner_child.h"
 
 #include <gtest/gtest.h>

@@ -49,7 +49,7 @@ TEST(PipeSink, SurvivesSignals) {
   const pthread_t writer = ::pthread_self();
   std::vector<std::byte> received;
   std::thread reader([&] {
-    // The writer waits for us: each signal finds it in the middle of a write, or about to begin one.
+    // The writer waits for us, so each signal arrives during a write or just before one.
     std::array<std::byte, 4096> buffer{};
     ssize_t got = 0;
     do {

@@ -54,7 +54,7 @@ TEST(StopLine, TellsHowManyShareStops) {
   ends.ours.reset();
   EXPECT_EQ(line.sharers().load(), 1u);
   EXPECT_TRUE(line.stop().load());
-  TellSharers(ends.ours, 3);  // closed: told to nobody
+  TellSharers(ends.ours, 3);  // closed: no receiver
 }
 
 }  // namespace

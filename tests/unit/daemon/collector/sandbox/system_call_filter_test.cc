@@ -24,7 +24,7 @@ namespace {
 constexpr int kNoFilter = 77;
 constexpr int kWorked = 0;
 
-// The errno of `call` (which returns -1 and sets it, as system calls do) behind the filter; 0 when it worked.
+// The errno of `call` (which returns -1 and sets it, as system calls do) under the filter; 0 if it worked.
 int Behind(const std::function<long()>& call, TargetAccess access = TargetAccess::kRead) {
   return InChild([&] {
     ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -82,7 +82,7 @@ TEST_F(SystemCallFilter, IsRequiredWhereOneIsOnAlready) {
               return require();
             }),
             0);
-  // Behind it no other can be put on.
+  // Under the filter no other one can be installed.
   EXPECT_EQ(Behind([&]() -> long { return require() == 1 ? 0 : -1; }), kWorked);
   EXPECT_EQ(Behind([&]() -> long { return require() == 1 ? 0 : -1; }, TargetAccess::kWrite), kWorked);
 }

@@ -15,7 +15,7 @@ RawFrame Frame(uint64_t address, uint64_t instruction) {
 
 class OneThread {
  public:
-  // Leaf first. Whether the callers of the last one are missing.
+  // Whether the callers of the last frame are missing. `frames`: leaf first.
   bool Lacks(const std::vector<RawFrame>& frames, bool may_suspend) {
     const bool lacks = doubt_.LacksCaller(chain_, frames, may_suspend);
     chain_.frames.assign(frames.rbegin(), frames.rend());

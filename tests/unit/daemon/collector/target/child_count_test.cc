@@ -1,4 +1,4 @@
-// Real children, counted.
+// Counts real children.
 #include "daemon/collector/target/child_count.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Threads that follow each other at one address, in whatever order their rings are looked at.
+// Threads that follow each other at one address, in whatever order their rings are read.
 #include "daemon/collector/target/thread_table.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ TEST(ThreadTable, ThreadsAtOneAddressAreTold) {
   ThreadTable<int> table;
   EXPECT_EQ(table.Find(kState, Tid(7)), nullptr);
   table.Put(kState, Tid(8), std::make_unique<int>(8));  // found at the arming stop
-  EXPECT_EQ(table.Find(kState, Tid(7)), nullptr);       // a ring of one that ended before
+  EXPECT_EQ(table.Find(kState, Tid(7)), nullptr);       // a ring of a thread that ended before
   table.Put(kState, Tid(7), std::make_unique<int>(7));
   EXPECT_EQ(*table.Find(kState, Tid(8)), 8);
   EXPECT_EQ(*table.Find(kState, Tid(7)), 7);
@@ -33,7 +33,7 @@ TEST(ThreadTable, OneWhoseKernelThreadIsUnknownIsTheFirstThatAsks) {
 TEST(ThreadTable, TheLastOneCounts) {
   ThreadTable<int> table;
   table.Put(kState, Tid(5), std::make_unique<int>(1));
-  table.Put(kState, Tid(5), std::make_unique<int>(2));  // the kernel gave the number again
+  table.Put(kState, Tid(5), std::make_unique<int>(2));  // the kernel assigned the number again
   EXPECT_EQ(*table.Find(kState, Tid(5)), 2);
   int sum = 0;
   table.ForEach([&](int value) { sum += value; });

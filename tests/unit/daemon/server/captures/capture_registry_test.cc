@@ -1,4 +1,4 @@
-// Captures within limits, of their owners alone, and forgotten in time; with collectors that the test plays itself.
+// Captures are within limits, belong to their owners alone, and are removed in time. The test acts as their collectors.
 
 #include "daemon/server/captures/capture_registry.h"
 
@@ -142,7 +142,7 @@ TEST_F(Registry, ARootWhoMayNotReadAllIsOneUserAmongOthers) {
   EXPECT_EQ(registry_->List(kRoot).size(), 3U);
 }
 
-// What a refusal may name.
+// Which capture a refusal may name.
 TEST_F(Registry, TheRivalIsOneThatTracesAndNoneThatSamplesInstead) {
   const auto asked_for = [&](v1::Mode mode) {
     CaptureRegistry::Creation creation = CreationBy(kAnn);
@@ -155,7 +155,7 @@ TEST_F(Registry, TheRivalIsOneThatTracesAndNoneThatSamplesInstead) {
   FakeCollectorState& its = LastCollector();
   const std::string is_it = "capture " + chooses->parameters().id + " of user 1001";
   EXPECT_EQ(AskAndComplete(CreationBy(kAnn))->parameters().rival, is_it) << "it has not chosen yet";
-  ASSERT_TRUE(WriteAll(its.output.get(), SmallTrace(false)));  // which says that samples are taken
+  ASSERT_TRUE(WriteAll(its.output.get(), SmallTrace(false)));  // reports that samples are taken
   while (!chooses->Snapshot().mode.has_value()) {
     std::this_thread::yield();
   }
@@ -277,7 +277,7 @@ TEST_F(Registry, ACollectorThatDoesNotEndIsKilledAndTheCaptureIsCancelledAllTheS
   EXPECT_GT(ended.trace_bytes, 0U) << "what there was is kept";
 }
 
-// Its user can open the pipe, and a child of it may have it.
+// The collector's user can open the pipe, and a child of it may have it.
 TEST_F(Registry, ACollectorWhosePipeSomebodyHoldsEndsAllTheSame) {
   const Session session = Create(kAnn).value();
   FakeCollectorState& collector = LastCollector();
@@ -402,7 +402,7 @@ TEST_F(Registry, QuotasLimitTheBytesOfAllTraces) {
   EXPECT_NE(third.error().message.find("bytes of traces stored"), std::string::npos) << third.error().message;
   EXPECT_TRUE(Create(kBob).has_value()) << "whose account is another";
   const std::string id = second->parameters().id;
-  second.reset();  // who holds it may still read it
+  second.reset();  // a holder may still read it
   ASSERT_TRUE(registry_->Delete(id, kAnn).has_value());
   EXPECT_TRUE(Create(kAnn).has_value()) << "what is deleted makes room";
 }

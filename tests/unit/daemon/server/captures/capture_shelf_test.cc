@@ -1,4 +1,4 @@
-// Captures that outlive their daemon: what is written down of them, and what the next one makes of it.
+// Captures that outlive their daemon: their records on disk, and what the next daemon makes of them.
 
 #include "daemon/server/captures/capture_shelf.h"
 
@@ -86,7 +86,7 @@ class Shelf : public testing::Test {
     EXPECT_TRUE(opened.has_value());
     return opened.has_value() ? std::move(opened).value() : nullptr;
   }
-  // As another daemon finds it, which ends with this call.
+  // What another daemon, which ends with this call, finds there.
   std::vector<CaptureShelf::Found> Find() {
     return Open()->TakeStock([](const std::string&) {}, [this](const Error& error) { troubles_.push_back(error); });
   }
@@ -229,7 +229,7 @@ TEST_F(Shelf, StrangeFilesAreNamedAndLeft) {
 
 class KeptCaptures : public Shelf, protected PlayedCaptures {
  protected:
-  ~KeptCaptures() override { registry_.reset(); }  // it tells us
+  ~KeptCaptures() override { registry_.reset(); }  // it uses our members
 
   void Serve(const CaptureLimits& limits) {
     registry_.reset();
@@ -337,7 +337,7 @@ TEST_F(KeptCaptures, AgeCountsForAll) {
   const Session read = CreateEnded("one", true);
   const uint64_t size = read->spool().size();
   const TraceSpool::Reading reading = read->spool().Hold();
-  registry_->Expire();  // sees that it has ended
+  registry_->Expire();  // notices that it has ended
   registry_->Expire();
   EXPECT_TRUE(Ids().empty());
   ASSERT_EQ(forgotten_.size(), 1U);

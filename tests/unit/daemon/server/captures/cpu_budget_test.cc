@@ -1,4 +1,4 @@
-// What a new capture gets of a budget, and what the registry does with that.
+// What a new capture gets from a budget, and what the registry does with that.
 
 #include "daemon/server/captures/cpu_budget.h"
 
@@ -35,7 +35,7 @@ struct Case {
 TEST(CpuBudget, WhoAsksForMuchGetsHalfOfWhatIsLeft) {
   constexpr Case kCases[] = {
       {.asked = 0.01, .left = 1, .granted = 0.01},
-      {.asked = 0.01, .left = 0.01, .granted = 0.01},  // all that is left, for an ordinary one
+      {.asked = 0.01, .left = 0.01, .granted = 0.01},  // all that is left, to an ordinary capture
       {.asked = 0.01, .left = 0.009, .granted = {}},
       {.asked = 0.002, .left = 0.003, .granted = 0.002},
       {.asked = 0.5, .left = 1, .granted = 0.5},
@@ -108,7 +108,7 @@ class BudgetOfTheRegistry : public testing::Test, protected PlayedCaptures {
     return Ask(creation);
   }
   static std::vector<std::string> NoticesOf(const Session& session) {
-    session->Cancel();  // whoever notices nothing else, notices that
+    session->Cancel();  // the fake collector notices at least a cancellation
     EXPECT_TRUE(session->WaitForEnd(kPatience));
     return session->Snapshot().notices;
   }

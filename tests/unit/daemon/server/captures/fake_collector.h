@@ -1,6 +1,6 @@
 // Collectors without a process, for tests: what they "record" is what the test writes into their pipe.
 //
-// The starter outlives its collectors and is used from the test's thread, Start() from any.
+// The starter outlives its collectors. Start() may be called from any thread, all else from the test's thread.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ struct FakeCollectorState {
   CaptureTask request;
   std::atomic<bool> stopped = false;
   std::atomic<bool> killed = false;
-  std::atomic<bool> ended = false;   // although its output is open, which somebody else holds
+  std::atomic<bool> ended = false;   // although another process still holds its output open
   std::atomic<int> status = 0;       // of wait(2)
   std::optional<Error> not_started;  // set it before the end of the output
 };
@@ -36,24 +36,24 @@ class FakeStarter : public CollectorStarter {
     refused_by = quota;
   }
 
-  // As they were started. When one is stopped it ends its trace by itself, unless it is deaf.
+  // In the order of their start. When one is stopped it ends its trace by itself, unless it is deaf.
   std::vector<std::shared_ptr<FakeCollectorState>> started();
-  void Forget();  // those that were started so far
+  void Forget();  // forgets those that were started so far
   std::atomic<bool> deaf = false;
   std::atomic<bool> refuse = false;
-  std::atomic<bool> is_slow = false;  // nothing starts meanwhile
+  std::atomic<bool> is_slow = false;  // no collector starts while it is true
   UserQuota allowed;                  // set it before others use this
   std::optional<double> budget;       // likewise
   std::atomic<int> refusals = 0;
   std::string refused_by;                 // the quota that refused last
-  std::atomic<bool> end_at_once = false;  // every collector writes a whole trace and ends
+  std::atomic<bool> end_at_once = false;  // every collector writes a complete trace and ends
 
  private:
   std::mutex mutex_;
   std::vector<std::shared_ptr<FakeCollectorState>> started_;
 };
 
-// A trace of a few packets; `with_end`: that says it is complete.
+// A trace of a few packets; `with_end`: with the packet that marks it as complete.
 std::string SmallTrace(bool with_end = true, uint32_t samples = 10);
 // Where each packet of a trace ends.
 std::vector<uint64_t> PacketEnds(const std::string& trace);

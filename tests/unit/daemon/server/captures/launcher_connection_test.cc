@@ -1,4 +1,5 @@
-// The launcher as the daemon knows it: a process at the other end of a LauncherConnection, starting this very program.
+// The launcher as the daemon uses it: a process at the other end of a LauncherConnection, which starts this very
+// program.
 
 #include "daemon/server/captures/launcher_connection.h"
 
@@ -72,7 +73,7 @@ LauncherDoor::Arrival TakeArrival(LauncherDoor& door) {
   }
 }
 
-// What a child that connected, and lives until it is told to end, arrives as.
+// How a child arrives that connects after `become` and lives until the launcher has examined it.
 LauncherDoor::Arrival ArrivalOf(const Entrance& entrance, LauncherDoor& door, const std::function<bool()>& become) {
   int line[2];
   EXPECT_EQ(::pipe2(line, O_CLOEXEC), 0);
@@ -300,7 +301,7 @@ TEST_F(Launching, ForRootTheyAreTheOwnerOfTheTarget) {
   EXPECT_TRUE(of_owner(true).starts_with("uid=12345 gid=23456 groups= capabilities=0 "));
   const std::string guarded = of_owner(false);
   EXPECT_TRUE(guarded.starts_with("uid=12345 gid=23456 groups= capabilities=80000 ") ||
-              guarded.starts_with("uid=12345 gid=23456 groups= capabilities=0 "))  // a root without it itself
+              guarded.starts_with("uid=12345 gid=23456 groups= capabilities=0 "))  // if root itself does not have it
       << guarded;
 }
 
@@ -320,7 +321,7 @@ TEST_F(Launching, ARootWithoutCapabilitiesGetsNone) {
 
 TEST_F(Launching, WhoLivesInAnotherUserNamespaceIsNotLetIn) {
   const auto arrival = ArrivalOf(entrance_, *door_, [] {
-    ::unshare(CLONE_NEWUSER);  // where that is forbidden, there is nothing to be seen here
+    ::unshare(CLONE_NEWUSER);  // where that is forbidden, the test is skipped
     return true;
   });
   if (::access("/proc/self/ns/user", F_OK) != 0 || !arrival.verdict.has_error()) {

@@ -1,5 +1,5 @@
-// What the tests of captures in a registry share: the registry, its collectors, which the test plays, and a way to ask
-// for captures and to let them end. A test's fixture derives from it; the folder is the fixture's.
+// What the tests of captures in a registry share: the registry, its collectors, whose part the test plays, and
+// functions to request captures and to let them end. A test's fixture derives from it, and has the folder.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,13 +28,13 @@ class PlayedCaptures {
     return creation;
   }
   Result<Session> Ask(const CaptureRegistry::Creation& creation) { return registry_->Create(creation, starter_); }
-  // The collector ends by itself, with a whole trace.
+  // The collector ends by itself, with a complete trace.
   static void Complete(const Session& session, FakeCollectorState& collector) {
     ASSERT_TRUE(WriteAll(collector.output.get(), SmallTrace()));
     collector.output.reset();
     ASSERT_TRUE(session->WaitForEnd(kPatience));
   }
-  // That of the capture that began last.
+  // The collector of the capture that began last.
   FakeCollectorState& LastCollector() { return *starter_.started().back(); }
   Session AskAndComplete(const CaptureRegistry::Creation& creation) {
     Session session = Ask(creation).value();

@@ -1,4 +1,4 @@
-// Jobs that take long, and who gets the next turn.
+// Jobs that take long, and which of them gets the next turn.
 #include "daemon/server/captures/start_pool.h"
 
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ TEST(StartPool, HasAThreadForEachJobThatWaitsUntilThereAreEnough) {
   int begun = 0;
   std::promise<void> release;
   const std::shared_future<void> released = release.get_future().share();
-  StartPool pool(3);  // goes first: until its threads have ended they look at these
+  StartPool pool(3);  // constructed last, because its threads use the objects above until they have ended
   const auto job = [&] {
     {
       const std::lock_guard lock(mutex);

@@ -7,7 +7,7 @@
 namespace ptrace_prof {
 namespace {
 
-// 20 and 30 are children of 10, 21 is one of 20's; 40 is nobody's.
+// 20 and 30 are children of 10, 21 is a child of 20; 40 has no parent among them.
 Pid Parent(Pid pid) {
   static const std::map<int32_t, int32_t> parents = {{10, 1}, {20, 10}, {30, 10}, {21, 20}, {40, 1}};
   const auto found = parents.find(pid.value);

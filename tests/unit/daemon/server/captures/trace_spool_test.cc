@@ -1,4 +1,4 @@
-// The spool: whole packets only, from any boundary, whatever it is fed and whenever the disk is full.
+// The spool: whole packets only, from any boundary, whatever bytes it gets and whenever the disk is full.
 
 #include "daemon/server/captures/trace_spool.h"
 

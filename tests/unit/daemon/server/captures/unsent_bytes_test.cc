@@ -1,4 +1,4 @@
-// What is kept for clients that do not read: counted for each user, and given back.
+// Bytes that are kept for clients that do not read: counted for each user, and given back.
 #include "daemon/server/captures/unsent_bytes.h"
 
 #include <gtest/gtest.h>

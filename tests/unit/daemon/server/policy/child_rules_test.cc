@@ -1,4 +1,4 @@
-// Rules on their way to a collector: what they say there of a process is what they say here.
+// Rules that are passed to a collector must judge a process there as they do here.
 
 #include "daemon/server/policy/child_rules.h"
 
@@ -31,7 +31,7 @@ std::string Rule(std::string_view action, std::string_view condition) {
   return fmt::format("[[rule]]\nname = 'r{}'\naction = '{}'\n{}\n", ++number, action, condition);
 }
 
-// What the words say of each; what they are, where they are none.
+// The verdicts of the rules on each target.
 std::string Verdicts(const Policy& rules, const PolicyCaller& caller) {
   std::string verdicts;
   for (const TargetFacts& target : kTargets) {

@@ -1,4 +1,4 @@
-// Files that are no policy, each with its message; and files that others may have written.
+// Files that are not a policy, each with its message; and files that other users may have written.
 
 #include "daemon/server/policy/policy_file.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 struct BadFile {
   const char* text;
-  const char* message;  // behind "p.toml:"
+  const char* message;  // after "p.toml:"
   const char* remedy;   // a part of it
 };
 

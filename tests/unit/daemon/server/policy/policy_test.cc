@@ -1,4 +1,4 @@
-// What rules say of callers and targets: the first that fits decides.
+// Verdicts of rules on callers and targets: the first rule that fits decides.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ const TargetFacts kTraining{Uid(1001), "python3", "/opt/conda/bin/python3.11", "
 const TargetFacts kService{Uid(0), "sshd", "/usr/sbin/sshd", "0::/system.slice/ssh.service\n"};
 const TargetFacts kContained{Uid(1001), "python3", "/usr/bin/python3", kDocker};
 
-// The rule that decides, with '+' or '-' in front; of the default only that.
+// The rule that decides, with '+' or '-' in front; only the sign for the default.
 std::string Decision(std::string_view text, const PolicyCaller& caller, const TargetFacts& target) {
   const PolicyVerdict verdict = Parsed(text).Judge(caller, target);
   return (verdict.allowed ? "+" : "-") + verdict.rule;

@@ -1,4 +1,4 @@
-// Sockets that a service manager passes: what fits, and what is said of what does not.
+// Sockets that a service manager passes: which fit, and how the others are refused.
 
 #include "daemon/server/program/passed_socket.h"
 

@@ -1,4 +1,4 @@
-// What a service manager hears of us, over a socket of the test's own.
+// Notifications to a service manager, over a socket of the test's own.
 
 #include "daemon/server/program/service_notice.h"
 
@@ -84,7 +84,7 @@ TEST_F(Notice, NobodyThereIsSaid) {
     EXPECT_NE(notice.trouble()->message.find(address), std::string::npos);
     notice.Ready("to nobody");
   }
-  ServiceNotice none;  // no variable: nothing is wrong
+  ServiceNotice none;  // no variable: not an error
   EXPECT_FALSE(none.trouble().has_value());
   none.Ready("to nobody");
   EXPECT_EQ(Heard(), "");

@@ -183,7 +183,7 @@ TEST_P(Captures, AHugeRequestIsRefusedAndTheServerLives) {
   EXPECT_EQ(Create(request, &capture).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-// 50 captures of 10 processes at once: each sample that was counted arrives, and each that was not taken is counted.
+// 50 captures of 10 processes at once: each sample that was counted arrives, and each missed one is counted.
 TEST_P(Captures, ManyAtOnceLoseNothingInSilence) {
   constexpr int kTargets = 10;
   constexpr int kCaptures = 50;

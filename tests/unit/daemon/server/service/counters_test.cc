@@ -1,4 +1,4 @@
-// What the list of counters says of ptraceprof.v1.Totals is so.
+// The list of counters agrees with ptraceprof.v1.Totals.
 #include "daemon/trace/counters.h"
 
 #include <google/protobuf/descriptor.pb.h>
@@ -16,7 +16,7 @@ namespace {
 
 using google::protobuf::FieldDescriptor;
 
-// Whose field has another name than they have.
+// Counters whose field has another name.
 const std::map<std::string_view, std::string> kOtherNames = {
     {"late", "late_instants"},      {"missed", "missed_rounds"}, {"stopped_total", "stopped_time"},
     {"stopped_median", "stop_p50"}, {"stopped_p90", "stop_p90"}, {"stopped_longest", "stop_longest"},

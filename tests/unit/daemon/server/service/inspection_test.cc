@@ -86,7 +86,7 @@ TEST_P(Inspecting, ADumpSaysWhyItCannot) {
 }
 
 TEST_P(Inspecting, PagesOfProcessesShowEachOnce) {
-  const std::string mark = "of-the-paging-test-" + std::to_string(::getpid());  // not those of a test beside us
+  const std::string mark = "of-the-paging-test-" + std::to_string(::getpid());  // not the processes of a test beside us
   std::vector<std::unique_ptr<TestTarget>> targets;
   std::set<int> expected;
   for (int i = 0; i < 5; ++i) {
@@ -119,7 +119,7 @@ TEST_P(Inspecting, PagesOfProcessesShowEachOnce) {
   EXPECT_EQ(seen.size(), expected.size());
 }
 
-// Starts collectors as another does, and counts them.
+// Starts collectors through another starter, and counts them.
 class CountingStarter : public CollectorStarter {
  public:
   Result<std::unique_ptr<Collector>> Start(const CaptureTask& request) override {
@@ -162,8 +162,8 @@ TEST_P(Inspecting, LaterPagesAreOfTheSameMomentWhateverComesAndGoes) {
     }
     request.set_page_token(response.next_page_token());
     if (seen.size() == 1) {
-      targets.erase(expected[0]);  // was given already
-      targets.erase(expected[2]);  // is to come yet
+      targets.erase(expected[0]);  // was listed already
+      targets.erase(expected[2]);  // is yet to be listed
       newcomers.push_back(start());
       newcomers.push_back(start());
     }

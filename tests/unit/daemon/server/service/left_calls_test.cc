@@ -1,4 +1,4 @@
-// Clients that go away while what they asked for goes on: nothing waits for that, and who comes back finds it.
+// Clients that go away while their call goes on: nothing waits for the call, and a client that comes back finds it.
 
 #include <grpcpp/grpcpp.h>
 
@@ -33,7 +33,7 @@ TEST(LeftCalls, TheirConnectionDoesNotWaitForTheCollector) {
   starter.started().front()->output.reset();
 }
 
-// The call of a connection that was lost ends long after.
+// The call of a lost connection ends long after the connection.
 TEST(LeftCalls, WhoRecordsAgainIsNotCutOffByTheEndOfTheFirstCall) {
   FakeStarter starter;
   Serving serving(Way::kInProcess, {}, &starter);
@@ -53,7 +53,7 @@ TEST(LeftCalls, WhoRecordsAgainIsNotCutOffByTheEndOfTheFirstCall) {
   EXPECT_EQ(first_stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
   ASSERT_EQ(starter.started().size(), 1U);
   FakeCollectorState& collector = *starter.started().front();
-  for (int signs = 0; signs < 3; ++signs) {  // of life, about one a second
+  for (int signs = 0; signs < 3; ++signs) {  // signs of life come about once a second
     ASSERT_TRUE(second_stream->Read(&event));
   }
   EXPECT_FALSE(collector.stopped);

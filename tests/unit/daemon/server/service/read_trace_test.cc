@@ -1,4 +1,4 @@
-// Reading traces: resumed anywhere, by slow readers, of captures that go on.
+// Reading traces: resumed anywhere, by slow readers, of running captures.
 
 #include <grpcpp/grpcpp.h>
 
@@ -96,7 +96,7 @@ TEST_P(Reading, FollowsACaptureThatGoesOn) {
   uint64_t received = 0;
   for (size_t i = 0; i + 1 < ends.size(); ++i) {
     const uint64_t begin = i == 0 ? 0 : ends[i - 1];
-    // a whole packet and the beginning of the next: only whole ones may come
+    // A whole packet and the beginning of the next: only whole ones may come.
     ASSERT_TRUE(WriteAll(collector->output.get(),
                          trace.substr(begin + (i == 0 ? 0 : 1), ends[i] + 1 - begin - (i == 0 ? 0 : 1))));
     while (received < ends[i]) {
@@ -142,7 +142,7 @@ TEST_P(Reading, ACollectorThatDiesLeavesWhatItWrote) {
   const auto collector = starter_.started().back();
   const std::string trace = SmallTrace(false, 5);
   ASSERT_TRUE(WriteAll(collector->output.get(), trace + trace.substr(0, 7)));
-  collector->status = 9;  // of signal 9
+  collector->status = 9;  // killed by signal 9
   collector->output.reset();
   const v1::Capture capture = AwaitEnd(serving_, name);
   EXPECT_EQ(capture.state(), v1::STATE_FAILED);
@@ -151,8 +151,8 @@ TEST_P(Reading, ACollectorThatDiesLeavesWhatItWrote) {
   EXPECT_EQ(Read(name, 0).trace, trace);
 }
 
-// The reader of a Record stops reading; the trace grows on disk, and this process (both ends of the connection, and
-// the collector) does not.
+// The reader of a Record stops reading. The trace grows on disk, but the memory of this process (both ends of the
+// connection, and the collector) does not.
 TEST_P(Reading, AStoppedReaderCostsNoMemory) {
   if (kIsSanitized) {
     GTEST_SKIP() << "a sanitizer keeps freed memory back";
@@ -173,7 +173,7 @@ TEST_P(Reading, AStoppedReaderCostsNoMemory) {
       ASSERT_TRUE(WriteAll(collector->output.get(), trace));
     }
   };
-  write(uint64_t{8} << 20);  // whatever buffers there are, are full
+  write(uint64_t{8} << 20);  // fills all buffers
   const size_t before = ResidentKib();
   write(kBytes);
   const auto session = serving_.registry().Find(id, {::getuid(), true});

@@ -1,4 +1,4 @@
-// Each cause comes to the client as itself: reason, thing and remedy, of a call and of a capture, in both ways.
+// Each cause reaches the client unchanged: reason, thing and remedy, of a call and of a capture, in both ways.
 
 #include <grpcpp/grpcpp.h>
 #include <signal.h>
@@ -34,7 +34,7 @@ class Reasons : public BothWays {
     request.mutable_spec()->mutable_sample()->set_blocking(blocking);
     return Record(serving_, context, request);
   }
-  // What DumpStacks, Record, the capture of that and GetNode say.
+  // What DumpStacks, Record, Record's capture and GetNode report.
   void ExpectEverywhere(pid_t pid, Reason reason, const std::string& thing) {
     const Error dumped = Dump(pid);
     const Received recorded = RecordOf(pid);
@@ -48,7 +48,7 @@ class Reasons : public BothWays {
     EXPECT_EQ(recorded.captures.back().state(), v1::STATE_FAILED);
     EXPECT_EQ(Diagnosis(pid), ReasonName(reason));
   }
-  // Of the first thing that is missing.
+  // The reason of the first check that failed.
   std::string Diagnosis(pid_t pid) {
     grpc::ClientContext context;
     v1::GetNodeRequest request;

@@ -14,7 +14,7 @@ namespace {
 
 class Recording : public BothWays {
  protected:
-  // After the call of Record has ended: nothing of it may be left at the target, or anywhere.
+  // After the call of Record has ended, nothing of it may be left at the target, or anywhere else.
   void ExpectDetached(pid_t target) {
     const Nanos begin = MonotonicNow();
     EXPECT_TRUE(Eventually([&] { return CountCollectors({target}) == 0; }));
@@ -29,7 +29,7 @@ class Recording : public BothWays {
   static v1::RecordRequest RequestFor(pid_t pid, double seconds = 0) {
     v1::RecordRequest request;
     *request.mutable_spec() = SpecFor(pid, seconds);
-    request.mutable_spec()->mutable_sample()->set_blocking(true);  // most to be undone at the end
+    request.mutable_spec()->mutable_sample()->set_blocking(true);  // has the most to undo at the end
     request.set_max_chunk_bytes(4096);
     return request;
   }
@@ -102,7 +102,7 @@ TEST_P(Recording, CancelLetsTheRestOfTheTraceThrough) {
   ExpectDetached(target->pid());
 }
 
-// With little patience for collectors that do not end.
+// A service with little patience for collectors that do not end.
 class FrozenCollector : public testing::TestWithParam<Way> {
  protected:
   Serving serving_{GetParam(), {.stop_patience = Nanos::FromMillis(100)}};

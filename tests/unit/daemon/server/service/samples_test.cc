@@ -17,9 +17,9 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kUsualLimit = 4 << 20;  // of clients of gRPC that say nothing else
+constexpr size_t kUsualLimit = 4 << 20;  // gRPC's default limit for clients
 
-// By text: for each thread and stack, leaf first, how often.
+// {(thread, stack as text, leaf first): count}
 using Counts = std::map<std::pair<int32_t, std::string>, uint64_t>;
 
 Counts CountsOf(const SampleBatch& batch) {
@@ -153,9 +153,9 @@ TEST(BatchAssembly, WhatPointsNowhereIsLostAndWhatNeverEndsIsCut) {
     message.mutable_stacks()->rbegin()->set_parent(parent);
   };
   add(3, 0);  // no such frame
-  add(0, 1);  // on one that makes no sense
+  add(0, 1);  // on an invalid stack
   add(0, 3);  // on itself
-  add(0, 9);  // on nothing
+  add(0, 9);  // on a missing stack
   add(0, 0);
   v1::SampledThread& thread = *message.add_threads();
   for (const uint32_t stack : {1U, 2U, 3U, 4U, 7U, UINT32_MAX, 5U, 0U}) {
@@ -272,7 +272,8 @@ TEST_P(Samples, OfManyStacksArriveWhole) {
   EXPECT_EQ(message.totals().torn(), uint64_t{kSamples / kSampleQualityCount});
 }
 
-// Its samples are counted together; neither the daemon's disk nor its memory grows with what it does not take.
+// Samples of a client that does not read are counted together. Neither the daemon's disk nor its memory grows with
+// them.
 TEST_P(Samples, OfAClientThatDoesNotReadAreNotStored) {
   constexpr int kSamples = 4000;
   constexpr uint64_t kMost = 6 << 20;

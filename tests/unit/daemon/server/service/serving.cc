@@ -40,7 +40,7 @@ class Contents : public TraceVisitor {
   bool has_end = false;
 };
 
-// Puts chunks together, and looks at each.
+// Puts chunks together, and checks each.
 class Assembly {
  public:
   explicit Assembly(uint64_t offset) : next_(offset), from_start_(offset == 0), reader_(contents_) {}

@@ -1,4 +1,4 @@
-// The service as its clients find it: real collectors, real Python processes, a channel inside this process, over a
+// The service as its clients see it: real collectors, real Python processes, and a channel inside this process, over a
 // Unix socket, or over TLS on 127.0.0.1. One object per test, which leaves nothing behind.
 #pragma once
 
@@ -24,14 +24,14 @@ enum class Way { kInProcess, kUnixSocket, kTls };
 
 class Serving {
  public:
-  // `starter` null: collectors of this program itself.
+  // `starter` null: collectors are started from this program itself.
   explicit Serving(Way way, CaptureLimits limits = {}, CollectorStarter* starter = nullptr);
   ~Serving();
 
   ptraceprof::v1::CaptureService::Stub& captures() { return *captures_; }
   ptraceprof::v1::NodeService::Stub& node() { return *node_; }
   CaptureRegistry& registry() { return *registry_; }
-  void HangUp();  // no stub is to be used after that
+  void HangUp();  // no stub may be used after that
   size_t connections() const { return listener_->connections(); }
 
  private:
@@ -51,7 +51,7 @@ class Serving {
   std::unique_ptr<ptraceprof::v1::NodeService::Stub> node_;
 };
 
-// Tests that hold in both ways of reaching the service.
+// Tests that hold for both ways of reaching the service.
 class BothWays : public testing::TestWithParam<Way> {
  protected:
   Serving serving_{GetParam()};
@@ -65,7 +65,7 @@ std::unique_ptr<TestTarget> Spinning();
 
 ptraceprof::v1::CaptureSpec SpecFor(pid_t pid, double seconds = 0, double rate_hz = 200);
 
-// What came of one call of Record or ReadTrace, with every chunk checked: its place, its CRC, and that the trace can be
+// The result of one call of Record or ReadTrace. Every chunk is checked: its offset, its CRC, and that the trace can be
 // read up to its end.
 struct Received {
   std::vector<ptraceprof::v1::Capture> captures;
@@ -83,7 +83,7 @@ Received ReadTrace(Serving& serving, const ptraceprof::v1::ReadTraceRequest& req
 
 ptraceprof::v1::Capture AwaitEnd(Serving& serving, const std::string& name);
 
-// Children of this process but the targets: collectors.
+// Children of this process that are not targets: collectors.
 std::vector<pid_t> Collectors(const std::vector<pid_t>& targets);
 size_t CountCollectors(const std::vector<pid_t>& targets);
 // "" when no thread of the process is traced or stopped.

@@ -1,4 +1,4 @@
-// Counters: what TraceWriter is told, TraceReader tells; the bytes are Perfetto's counter tracks; nonsense is skipped.
+// Counters: TraceReader returns what TraceWriter gets, as Perfetto's counter tracks; invalid bytes are skipped.
 #include <gtest/gtest.h>
 
 #include "daemon/trace/extension.pb.h"
@@ -24,7 +24,7 @@ std::string TwoCounters() {
   writer.AddCount(memory, Nanos(100), int64_t{7} << 30);
   writer.AddCount(power, Nanos(101), 0);
   writer.AddCount(memory, Nanos(200), -1);
-  writer.AddCount(CounterId(9), Nanos(300), 1);  // of none
+  writer.AddCount(CounterId(9), Nanos(300), 1);  // of no counter
   EXPECT_TRUE(writer.End(Nanos(400), {}, {}).has_value());
   return sink.bytes();
 }

@@ -33,7 +33,7 @@ class SampleBatcherTest : public testing::Test {
     return writer_.AddThread(info);
   }
 
-  // Of functions, outermost first; a ':' begins the line.
+  // A stack of functions, outermost first; a ':' begins the line.
   StackId Stack(const std::vector<std::string>& functions, int32_t column = -1) {
     StackId stack = kEmptyStack;
     for (const std::string& text : functions) {

@@ -1,4 +1,4 @@
-// What a dump holds of a trace in which many threads share their stacks.
+// The dump of a trace in which many threads share their stacks.
 #include "daemon/trace/read/thread_dump.h"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ size_t CutThreadsIn(const ThreadDump& dump) {
 
 TEST(ThreadDump, HoldsAllThreads) {
   const std::string trace = ManyThreadsInOneStack();
-  EXPECT_LT(trace.size(), kThreads * kDepth * kName / 10);  // where names stand once
+  EXPECT_LT(trace.size(), kThreads * kDepth * kName / 10);  // each name is stored once
   ThreadDump dump;
   ASSERT_TRUE(dump.Feed(std::as_bytes(std::span(trace))).has_value());
   EXPECT_EQ(CutThreadsIn(dump), 0U);
