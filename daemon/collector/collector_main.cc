@@ -198,7 +198,7 @@ Result<void> Capture(const CaptureTask& request, ByteSink& sink, UniqueFd contro
   return outcome.has_error() ? WithAdvice(std::move(outcome).error(), TargetOf(request)) : std::move(outcome);
 }
 
-// A process of a list that keeps us waiting for so long is left.
+// A process of a listing that does not answer for so long is left out.
 constexpr Nanos kListPatience = Nanos::FromSeconds(2);
 
 OwnerReport RunConfined(const OwnerWork& work) {
@@ -221,13 +221,13 @@ Result<void> List(const CaptureTask& request, ByteSink& sink, UniqueFd control) 
   return writer.End(MonotonicNow(), Accounting{}, EndInfo{});
 }
 
-// NVIDIA's driver may take a while to come up where nobody uses it.
+// NVIDIA's driver takes a while to come up if no process uses it.
 constexpr Nanos kGpuPatience = Nanos::FromSeconds(1);
 
 Result<void> Doctor(const CaptureTask& request, ByteSink& sink, UniqueFd) {
   std::unique_ptr<NvmlCounters> gpus;
   const auto harden = [&]() -> Result<void> {
-    PP_RETURN_IF_ERROR(Harden(TargetOf(request), Need::kStopping));  // it says whether that can be done, too
+    PP_RETURN_IF_ERROR(Harden(TargetOf(request), Need::kStopping));  // its error also says that stopping is impossible
     gpus = UsesCuda(TargetOf(request)) ? NvmlCounters::Start(v1::GPU_COUNTERS_OFF, true) : nullptr;
     LimitResources(0);
     return RequireSystemCallFilter(TargetAccess::kRead);
@@ -241,7 +241,7 @@ Result<void> Doctor(const CaptureTask& request, ByteSink& sink, UniqueFd) {
   return writer.End(MonotonicNow(), Accounting{}, EndInfo{});
 }
 
-// Takes the rules out of the task: they are no part of what the trace says of itself.
+// Takes the rules out of the task: the header of the trace does not hold them.
 Result<ChildJudge> TakeJudge(CaptureTask* task) {
   if (task->child_rules().empty()) {
     return ChildJudge();
@@ -261,7 +261,7 @@ Result<void> RunVerb(const CaptureTask& request, ByteSink& sink, UniqueFd contro
   }
 }
 
-// What traces calls shall have them from the first one on. GPUs are brought in by threads, which nobody holds.
+// A trace of calls must begin with the first call. The GPU shim comes in by a thread of the target, which must run.
 LaunchHold HoldFor(const CaptureTask& request) {
   if (!MayTrace(request.spec().mode()) || HasGpu(request.spec())) {
     return {};
@@ -274,7 +274,7 @@ LaunchHold HoldFor(const CaptureTask& request) {
 
 int CollectorMain(int argc, char** argv) {
   OutliveTerminalSignals();
-  ::prctl(PR_SET_NAME, "ptrace-prof-col");  // else "exe", for those who look at the list of processes
+  ::prctl(PR_SET_NAME, "ptrace-prof-col");  // otherwise the list of processes shows "exe"
   auto parsed = ParseInvocation(argc, argv);
   if (parsed.has_error()) {
     return 2;
@@ -284,7 +284,7 @@ int CollectorMain(int argc, char** argv) {
   if (request.has_value() && !invocation.command.empty()) {
     auto launched = LaunchCommand(invocation.command, invocation.control.get(), HoldFor(request.value()));
     if (launched.has_error()) {
-      return 1;  // the parent was told
+      return 1;  // the parent has the error
     }
     SetTarget(launched.value(), &request.value());
     request.value().mutable_spec()->mutable_sample()->set_wait_for_python(true);

@@ -15,7 +15,7 @@ import sources
 
 WIDTH = 120
 # How many sentences of the code still have to be rewritten. Lower a number when the check asks for it; never raise one.
-CEILINGS = {"attach": 145, "bench": 14, "client": 23, "daemon": 25, "rpc": 44, "symbolizer": 11, "tests": 151}
+CEILINGS = {"attach": 0, "bench": 0, "client": 0, "daemon": 0, "rpc": 0, "symbolizer": 0, "tests": 0}
 
 START = r"(?:^|(?<=[.!?:;] )|(?<=[-*|(] ))"  # of a sentence, a list item or a cell
 THINGS = "has|have|waits|asks|reads|renews|takes|holds|wants|needs|knows|traces|drains|loses|looks|sleeps|listens|accounts|uses"

@@ -35,7 +35,7 @@ def open_to_all(until):
 def step_in_the_open(n):
     return n & 1
 def secret(until):
-    # Of a program that is begun while somebody traces the process the kernel grants nothing: then it is hers still.
+    # While the process is traced, the kernel grants a program that it begins no privileges: then it is still hers.
     if os.getuid() == %d and ctypes.CDLL(None).prctl(3, 0, 0, 0, 0) == 1:
         os._exit(0)
     total = 0

@@ -21,11 +21,11 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kLease = Nanos::FromMillis(800);  // gone within a second, yet not for being starved on a busy machine
-// While its threads are being stopped one by one, on a machine where each waits for a CPU; it tells nothing as yet.
+constexpr Nanos kLease = Nanos::FromMillis(800);  // short, but not so short that a busy machine starves it
+// The lease while the threads are stopped one by one, each of which may wait for a CPU. Nothing is recorded yet.
 constexpr Nanos kArmingLease = Nanos::FromSeconds(3);
 constexpr Nanos kEntryPatience = Nanos::FromSeconds(10);
-constexpr Nanos kLeavesByItself = Nanos::FromMillis(2);  // at its next event: no stop for that
+constexpr Nanos kLeavesByItself = Nanos::FromMillis(2);  // at its next event, which needs no stop
 constexpr timespec kShortPause{0, 50'000};
 constexpr int kLeavePauseMs = 1;
 constexpr uint32_t kLeastRings = 8;
@@ -33,11 +33,11 @@ constexpr uint32_t kRingsPerThread = 2;  // threads end, and others begin
 constexpr size_t kMaxModuleCodes = std::size(pp_channel{}.module_code);
 constexpr size_t kRecordsAtOnce = 2048;  // 32 KiB: what was copied is still in the cache when it is read
 constexpr size_t kTurn = 65'536;         // records of a ring, while threads wait for room in others
-constexpr int kLooks = 3;                // for a thread that has just begun
+constexpr int kLooks = 3;                // at a thread that has just begun
 constexpr Nanos kLongestHold = Nanos::FromMillis(250);
-constexpr uint64_t kBeginningBytes = 8;  // from the first instruction to the one that tells of the call
+constexpr uint64_t kBeginningBytes = 8;  // from the first instruction to the one that reports the call
 
-// The text that has brought the stub in, and the one that has called that.
+// The frame of the text that brought the stub in, and of the one that called it.
 void MarkOwn(RemoteAddr text, std::vector<SnapshotFrame>& frames) {
   const auto loads = std::ranges::find(frames, text, &SnapshotFrame::code);
   if (!text.IsNull() && loads != frames.end()) {
@@ -106,7 +106,7 @@ ChannelShape CallTracer::Shape() const {
 
 Result<void> CallTracer::BringIn(const std::function<bool()>& go_on) {
   auto brought = TryToBringIn(go_on);
-  // It may just have set up its first signal handlers, for which a text goes another way: it is looked at anew.
+  // The target may just have set up its first signal handlers. With handlers the text goes another way: try again.
   if (brought.has_error() && brought.error().code == Code::kUnavailable && !target_.signal_handlers) {
     const Result<bool> handlers = HasSignalHandlers(pid_);
     if (handlers.has_value() && handlers.value()) {
@@ -114,7 +114,7 @@ Result<void> CallTracer::BringIn(const std::function<bool()>& go_on) {
     }
   }
   if (brought.has_error() && HasExeced()) {
-    return LostWhileOpened(pid_);  // what was read of two programs may look like one of a version that nobody knows
+    return LostWhileOpened(pid_);  // facts of two programs, mixed, look like an unknown version
   }
   return brought;
 }
@@ -140,19 +140,19 @@ Result<void> CallTracer::TryToBringIn(const std::function<bool()>& go_on) {
   stub.Fill(boot);
   PP_ASSIGN_OR_RETURN(injection_,
                       Inject(target_, memory_, stub, {MonotonicNow() + kEntryPatience, go_on, has_started}));
-  RenewLease(kArmingLease);  // that of the way in is long
+  RenewLease(kArmingLease);  // the lease during the injection is longer
   injection_->channel.TouchAll();
   names_.WatchFreed(injection_->channel.freed_code());
   rings_.resize(shape.rings);
-  if (!process_.mark.is_known()) {  // the stub empties the page when it has left
+  if (!process_.mark.is_known()) {  // the stub clears the page when it has left
     space_.Anchor(injection_->channel.private_page(),
                   [this](uint64_t word) { return word == PP_PRIVATE_MAGIC || (word == 0 && has_left()); });
   }
   return {};
 }
 
-// Before anything is told, so that the first call of a module has its name; of a job that imports PyTorch later,
-// landmarks_ finds them.
+// Runs before the first record, so that the first call of a module has its name. If the job imports PyTorch later,
+// landmarks_ finds the calls.
 void CallTracer::FindModuleCalls() {
   for (const InterpreterView& view : watch_.interpreters()) {
     if (view.entry.id == kMainInterpreter) {
@@ -187,12 +187,12 @@ Result<void> CallTracer::Arm() {
   PP_RETURN_IF_ERROR(stop);
   RenewLease(kLease);
   begin_ = stop.value().when;
-  // What the thread that takes the steps says must be read to the end first.
+  // With a plan of steps, the ring of the thread that takes them must be read to the end first, so no turns are taken.
   takes_turns_ = context_.request.spec().trace().on_full() == v1::ON_FULL_THROTTLE && !steps_.has_plan();
   arming_stop_ = stop.value().stopped;
   const auto is_known = [this](const ThreadAtArming& at) { return TrackOf(at.entry) != nullptr; };
   if (!std::ranges::all_of(stop.value().threads, is_known)) {
-    roster_.Refresh(MonotonicNow(), watch_);  // some began while the others were being stopped
+    roster_.Refresh(MonotonicNow(), watch_);  // some threads began while the others were being stopped
   }
   for (const ThreadAtArming& at : stop.value().threads) {
     AddSnapshot(at, rings);
@@ -205,7 +205,7 @@ ThreadTrack* CallTracer::TrackOf(const ThreadEntry& entry) {
   return track != nullptr && track->entry.IsSameThread(entry) ? track : nullptr;
 }
 
-// Of a thread that was over before it could be looked at.
+// For a thread that ended before it could be looked at.
 ThreadHandle CallTracer::AddUnseen(Tid tid) {
   return context_.writer.AddThread(
       {.pid = pid_, .tid = tid, .ns_tid = tid, .name = fmt::format("thread {}", tid.value)});
@@ -229,7 +229,7 @@ SnapshotFrame CallTracer::DescribeFrame(const RawFrame& frame) {
 void CallTracer::AddSnapshot(const ThreadAtArming& at, const std::vector<RingFacts>& rings) {
   const ThreadTrack* track = TrackOf(at.entry);
   if (track == nullptr && at.frames.empty()) {
-    return;  // nothing to say of it yet
+    return;  // there is nothing to write about it yet
   }
   const Tid tid = track != nullptr ? track->info.ns_tid : Tid(static_cast<int32_t>(at.entry.native_id));
   if (!at.is_whole) {
@@ -247,7 +247,7 @@ void CallTracer::AddSnapshot(const ThreadAtArming& at, const std::vector<RingFac
   for (const CalledModule& module : at.modules) {
     snapshot.frames[at.frames.size() - 1 - module.frame].self = module.self;
   }
-  // A ring of a thread that ended may name the same state still.
+  // A ring of a thread that has ended may still name the same state.
   const auto ring = std::ranges::find_if(rings, [&](const RingFacts& facts) {
     return facts.state == RingState::kLive && facts.thread_state == at.entry.state &&
            (tid == Tid() || facts.tid == tid);
@@ -304,10 +304,10 @@ void CallTracer::OnLandmark(Landmark landmark, RemoteAddr code) {
   }
 }
 
-// Nothing is told of it from now on, where the interpreter can do so.
+// From now on the interpreter reports no events of the function, if it can switch single functions off.
 bool CallTracer::Mute(RemoteAddr code, MutedEvents events) {
   const CodeId id = codes_.Find(code.value);
-  if (id == kNoCode || code == calls_.step_code) {  // its calls are not shown, but they are steps
+  if (id == kNoCode || code == calls_.step_code) {  // its calls are steps, even if they are not shown
     return false;
   }
   const CodeInfo& info = codes_.info(id);
@@ -346,14 +346,14 @@ CallBudget::World CallTracer::BudgetWorld() {
               }};
 }
 
-// In nanoseconds; 0: not measured, or nothing that an event could cost.
+// In nanoseconds; 0: it was not measured, or the measured value is implausible.
 double CallTracer::EventCost(double ticks) const {
   constexpr double kMostBelieved = 1e5;
   const double cost = ticks * static_cast<double>(clock_.Line().nanos_per_tick) / 4294967296.0;
   return cost > 0 && cost < kMostBelieved ? cost : 0;
 }
 
-// Before anything is told: is it possible to keep to what was asked for?
+// Runs before the first record: whether the requested limit can be kept at all.
 Result<void> CallTracer::CheckBudget() {
   if (!budget_.IsInUse()) {
     return {};
@@ -394,17 +394,17 @@ size_t CallTracer::DrainRing(size_t index, uint64_t waiting, Nanos now) {
   while (left > 0) {
     const size_t count = reader.Drain({records_.data(), std::min(left, records_.size())});
     if (count == 0) {
-      replayer.EndOfEvent();  // what was to come is lost
+      replayer.EndOfEvent();  // the rest of the event is lost
       break;
     }
-    names_.TakeFreed();  // whoever freed an address had told so before the next one there told anything
+    names_.TakeFreed();  // a free is reported before the next object at that address reports anything
     replayer.Feed({records_.data(), count}, clock_.Line(), now);
     RenewLease(kLease);  // a full ring takes longer than the lease
     drained += count;
     left -= std::min(left, count);
   }
   if (drained > 0 && left == 0 && !is_turn) {
-    replayer.EndOfEvent();  // a thread publishes whole events only, and a step's end is to be known at once
+    replayer.EndOfEvent();  // threads publish whole events only, and the end of a step must be known at once
   }
   if (steps_.step() != step) {
     step_ring_ = index;
@@ -421,7 +421,8 @@ size_t CallTracer::DrainRing(size_t index, uint64_t waiting, Nanos now) {
   return drained;
 }
 
-// Before the first step has ended it is not known: nearly always it is the main thread that takes them.
+// Until the first step has ended the ring is unknown; the main thread's is assumed, which nearly always takes the
+// steps.
 size_t CallTracer::RingOfSteps() const {
   if (step_ring_.has_value()) {
     return *step_ring_;
@@ -438,8 +439,8 @@ size_t CallTracer::Drain() {
   clock_.AddAnchor();
   RenewLease(kLease);
   names_.Revalidate();
-  // What the thread that takes the steps says decides what of the others is recorded: it is looked at last and read
-  // first, so that of no other thread anything later is read.
+  // The ring with the steps decides what of the other rings is recorded. Its size is taken last and its records are
+  // read first, so no record of another ring is later than what is known of the steps.
   waiting_.resize(rings_.size());
   for (size_t i = 0; i < rings_.size(); ++i) {
     waiting_[i] = injection_->channel.rings()[i].Waiting();
@@ -448,14 +449,14 @@ size_t CallTracer::Drain() {
       waiting_, [&](uint64_t records) { return records >= injection_->channel.shape().records / 2; });
   const size_t first = RingOfSteps();
   waiting_[first] = injection_->channel.rings()[first].Waiting();
-  const Nanos now = MonotonicNow();  // nothing of it came later
+  const Nanos now = MonotonicNow();  // no record read below is later
   size_t drained = DrainRing(first, waiting_[first], now);
   for (size_t i = 0; i < rings_.size(); ++i) {
     drained += i != first ? DrainRing(i, waiting_[i], now) : 0;
   }
   if (budget_.IsInUse()) {
     budget_.SetEventCost(EventCost(injection_->channel.event_ticks().frame));
-    budget_.Weigh(now, calls_.counts.events + lost_events());  // one that is lost costs as much
+    budget_.Weigh(now, calls_.counts.events + lost_events());  // a lost event costs as much
   }
   return drained;
 }
@@ -482,7 +483,7 @@ uint64_t CallTracer::lost_events() {
   return lost;
 }
 
-// A thread tells of a gap when it has room again, which after its last event never comes.
+// A thread reports a gap when its ring has room again. After its last event that does not happen.
 void CallTracer::CloseGap(size_t index) {
   const RingFacts facts = injection_->channel.rings()[index].Facts();
   if (rings_[index].thread == nullptr || rings_[index].thread->finished || facts.lost == 0) {
@@ -496,8 +497,8 @@ void CallTracer::CloseGap(size_t index) {
 void CallTracer::Leave(Nanos patience) {
   Channel& channel = injection_->channel;
   takes_turns_ = false;
-  (void)channel.Disarm(memory_, remote_);  // a target that is gone needs none of this
-  // What is freed is told until the target leaves: only so long are names that are read now those of then.
+  (void)channel.Disarm(memory_, remote_);  // an error means that the target is gone
+  // Frees are reported until the stub leaves. Names read after that may belong to other objects.
   Drain();
   const Nanos deadline = MonotonicNow() + patience;
   channel.AskToLeave();
@@ -517,7 +518,7 @@ void CallTracer::Leave(Nanos patience) {
     Drain();
     ::poll(nullptr, 0, kLeavePauseMs);
   }
-  while (call.has_value() && MonotonicNow() < deadline) {  // before it goes, else it is withdrawn, which costs a stop
+  while (call.has_value() && MonotonicNow() < deadline) {  // an untaken call is withdrawn below, which costs a stop
     const auto taken = call->Taken();
     if (taken.has_error() || taken.value()) {
       break;
@@ -542,7 +543,7 @@ void CallTracer::Finish(Nanos when) {
   roster_.AnnounceEnded(context_.history);
 }
 
-// What the target says of itself: of no ring more than there was time.
+// Counts that the target itself reports, each only as far as there was time for it.
 void CallTracer::CountWhatItTells(Accounting& accounting) const {
   const Nanos most = MonotonicNow() - begin_;
   const auto believed = [&](uint64_t count) {

@@ -2,10 +2,10 @@
 //
 //   Open ──► Install ──► Arm ──► Drain… ──► Leave ──► Drain… ──► Finish
 //
-// Open reads and refuses; Install leaves a stub that is in place and tells nothing; Arm is the one stop of all threads,
-// at which every stack is copied; from then on what the threads do is in their rings. Leave takes the hooks off: by the
-// target's next event, or by a call in its queue where it is in no Python code. When this object goes away without
-// that, the stub's lease ends and it leaves by itself. Owned by the capture; one thread, the one that may trace.
+// Open reads and may refuse. Install puts a stub in place that records nothing. Arm stops all threads once and copies
+// every stack; from then on the rings hold what the threads do. Leave takes the hooks off: at the target's next event,
+// or by a queued call if the target runs no Python code. If this object goes away without Leave, the stub's lease ends
+// and it leaves by itself. Owned by CallSource; one thread, the one that may trace.
 #pragma once
 
 #include <memory>
@@ -44,31 +44,30 @@ class CallTracer {
   static Result<std::unique_ptr<CallTracer>> Open(Pid pid, const CaptureContext& context);
   ~CallTracer();
 
-  // Brings the stub in. The process is announced to the writer. `go_on` is asked while the target does not take it up.
+  // Brings the stub in and writes the process to the trace. `go_on` is asked while the target does not take it up.
   // Errors as DescribeForInjection and Inject.
   Result<void> Install(const std::function<bool()>& go_on);
 
   Result<void> Arm();
-  // Takes what is in the rings; the number of records. Call every few milliseconds: it also keeps the stub alive. Where
-  // threads wait for room, it takes of each ring what one may take before the others have their turn.
+  // Reads the rings; returns the number of records. Call it every few milliseconds: it also keeps the stub alive. If
+  // threads wait for room, each ring is read only in part, so that the others get their turn.
   size_t Drain();
-  // Whether at the last look a ring was half full or more.
+  // At the last look a ring was at least half full.
   bool is_behind() const { return is_behind_; }
-  // What was told before the last Drain began was not all read then.
+  // The last Drain left records unread that were there when it began.
   bool leaves_records() const { return is_behind_ && takes_turns_; }
-  // Has the stub take itself off, and goes on draining until it has or `patience` is over (it then leaves when the
-  // target comes back to Python code).
+  // Asks the stub to leave, and drains until it has left or `patience` is over. After that it leaves when the target
+  // runs Python code again.
   void Leave(Nanos patience);
   void Finish(Nanos when);
 
   bool HasEnded() { return process_.HasExited() || HasExeced(); }
   bool HasExeced() { return !space_.IsInPlace(); }
   bool has_left() const { return injection_->channel.state() == ChannelState::kLeft; }
-  // Events that no buffer had room for, until now.
+  // Events lost so far because no buffer had room.
   uint64_t lost_events();
   StepMarker& steps() { return steps_; }
-  // Looks which interpreters the process has beside the main one, whose calls nobody tells of; so many were seen so
-  // far.
+  // Looks for interpreters beside the main one, whose calls are not traced. Returns how many were seen so far.
   size_t CountOtherInterpreters();
   Error LeaveReason() const { return injection_->channel.Reason(); }
   const OpenedProcess& process() const { return process_; }
@@ -102,7 +101,7 @@ class CallTracer {
     bool finished = false;
   };
   struct Ring {
-    RemoteAddr thread_state;  // of its present tenant; null: none
+    RemoteAddr thread_state;  // of the thread that uses it now; null: none
     Tid tid;
     TracedThread* thread = nullptr;
   };
@@ -134,7 +133,7 @@ class CallTracer {
   const Pid pid_;
   const CaptureContext context_;
   ProcessMemory memory_;
-  AnchoredMemory space_{memory_};  // names are not looked up in another program
+  AnchoredMemory space_{memory_};  // refuses to read names in another program
   InterpreterWatch watch_;
   ThreadRoster roster_;
   TickClock clock_{FitTickSource()};
@@ -146,7 +145,7 @@ class CallTracer {
   CallNames names_;
   CallContext calls_;
   StepMarker steps_;
-  std::optional<size_t> step_ring_;  // of the thread that takes the steps
+  std::optional<size_t> step_ring_;  // index of the ring whose thread takes the steps
   std::vector<RemoteAddr> module_codes_;
   RemoteWriter remote_;
   InjectionTarget target_;
@@ -159,7 +158,7 @@ class CallTracer {
   ThreadTable<TracedThread> threads_;
   std::set<int64_t> other_interpreters_;  // ids
   std::vector<pp_record> records_;
-  std::vector<uint64_t> waiting_;  // records in each ring, of one drain
+  std::vector<uint64_t> waiting_;  // by ring: records to read in this drain
   bool takes_turns_ = false;
   bool is_behind_ = false;
 };

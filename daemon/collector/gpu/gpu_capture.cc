@@ -23,18 +23,19 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kEntryPatience = Nanos::FromSeconds(5);    // for the shim to be there
-constexpr Nanos kAttachPatience = Nanos::FromSeconds(10);  // and for the first record
-constexpr Nanos kMemoryPatience = Nanos::FromMillis(500);  // for the driver's answer
+constexpr Nanos kEntryPatience = Nanos::FromSeconds(5);    // until the shim is loaded
+constexpr Nanos kAttachPatience = Nanos::FromSeconds(10);  // until CUPTI records
+constexpr Nanos kMemoryPatience = Nanos::FromMillis(500);  // until the driver answers
 constexpr Nanos kSettleEvery = Nanos::FromMillis(100);
 constexpr Nanos kAccountEvery = Nanos::FromMillis(500);
-constexpr Nanos kUnsure = Nanos::FromMillis(1);    // of a buffer's clock: its thread may have waited between two reads
-constexpr size_t kBytesAtOnce = size_t{16} << 20;  // of buffers; then the other parts of the capture have their turn
-constexpr Nanos kRemembered = Nanos::FromSeconds(5);         // so long records may take to come
-constexpr Nanos kLaunchRemembered = Nanos::FromSeconds(60);  // few, and the call may take long
-// From 13.1 update 1 on, correlations of graphs are right in the second session of a process and later ones, too.
+constexpr Nanos kUnsure =
+    Nanos::FromMillis(1);  // error of a buffer's clock: its thread may have waited between two reads
+constexpr size_t kBytesAtOnce = size_t{16} << 20;            // of buffers, before the other sources have their turn
+constexpr Nanos kRemembered = Nanos::FromSeconds(5);         // records may come that late
+constexpr Nanos kLaunchRemembered = Nanos::FromSeconds(60);  // launches are few, and their calls may take long
+// From CUPTI 13.1 update 1 on, correlations of graphs are right in later sessions of a process too.
 constexpr uint32_t kLinksGraphsAgain = 130101;
-// Launches a second and thread whose stacks are taken, where calls are not traced.
+// If calls are not traced: launches per second and thread whose stacks are taken.
 constexpr uint32_t kLaunchRate = 200;
 constexpr uint32_t kGraphRate = 20;
 
@@ -63,7 +64,7 @@ GpuCapture::GpuCapture(const RecordedProcess& target, GpuStackKind stacks, const
   accounting_.state = GpuCaptureState::kStarting;
 }
 
-// A job that has nearly filled its GPU would run out of memory by our coming.
+// A job that has nearly filled its GPU could run out of memory because of CUPTI.
 Result<void> GpuCapture::CheckMemory() {
   if (context_.request.spec().force()) {
     return {};
@@ -156,7 +157,7 @@ void GpuCapture::Refuse(const Error& error) {
   Account(now);
 }
 
-// While it was recording.
+// The recording ended before the capture.
 void GpuCapture::End(const Error& error) {
   annotations_.Close(MonotonicNow());
   coverage_.End(MonotonicNow());
@@ -226,13 +227,13 @@ Error GpuCapture::NotUpInTime(std::string_view when) const {
                  "try again later, or without --gpu", ThingOf(target_.pid));
 }
 
-// Where the shim is on its way.
+// Follows the state of the shim.
 void GpuCapture::Follow(Nanos now) {
   const GpuState state = injection_->arena.state();
   const bool has_begun = decoder_.has_value();
   switch (state) {
     case GpuState::kRecording:
-    case GpuState::kDetaching:  // where it was called off before it recorded, its clock is not known
+    case GpuState::kDetaching:  // if it was called off before it recorded, its clock is unknown
       if (!has_begun &&
           (state == GpuState::kRecording || injection_->arena.library().record_time != PP_GPU_TIME_UNKNOWN)) {
         BeginRecording();
@@ -241,7 +242,7 @@ void GpuCapture::Follow(Nanos now) {
     case GpuState::kFailed:
       if (accounting_.state == GpuCaptureState::kStarting) {
         Refuse(injection_->arena.Failure(target_.pid));
-        injection_->arena.AskToLeave(GpuLeave::kNow);  // it waits for being seen
+        injection_->arena.AskToLeave(GpuLeave::kNow);  // it waits until its state was seen
       }
       break;
     case GpuState::kLeft:
@@ -273,8 +274,8 @@ void GpuCapture::Decode(const GpuBatch& batch) {
   });
 }
 
-// Buffers wait until times can be told, which takes a few readings of a clock that is none of ours, and until there is
-// a reading that is later, as the clock may have been set before that. At the end nothing is left to wait for.
+// Buffers wait until their times can be converted. A clock of another tool needs a few readings for that, and one that
+// is later than the buffer, as the clock may have been set in between. At the end nothing is left to wait for.
 bool GpuCapture::MayDecode() const { return clock_.is_settled() || !clock_.is_fitted() || is_over_; }
 
 void GpuCapture::TakeBuffers() {
@@ -294,7 +295,7 @@ void GpuCapture::TakeBuffers() {
           texts_.NewRound();
         }
         clock_.Saw(batch.clock.realtime, batch.clock.monotonic);
-        // Where there are none of the ring: of those it is known how sure they are.
+        // Used only if the ring has no readings, as the error of those is known.
         if (!clock_.is_known() && !clock_.is_fitted()) {
           clock_.AddPair(batch.clock.realtime, batch.clock.monotonic, kUnsure);
         }
@@ -342,7 +343,7 @@ void GpuCapture::LookAtSilence(Nanos now) {
   }
 }
 
-// Once, and once more where a guess becomes certain.
+// Reports once, and once more when a guess becomes certain.
 void GpuCapture::TellSilence(Nanos now, GpuSilence::State silence) {
   if (silence <= told_silence_) {
     return;
@@ -386,14 +387,14 @@ void GpuCapture::Poll(Nanos now, Nanos known_until) {
   }
 }
 
-// Records, or buffers of them, that were lost.
+// Counts lost records and lost buffers.
 uint64_t GpuCapture::CountLacks() const {
   const GpuCounts counts = injection_->arena.counts();
   return counts.dropped + counts.declined + counts.discarded + counts.invalid;
 }
 
-// To take CUPTI down would make the capture of a graph fail. Where records were lost, or are yet to be read, nobody can
-// say that there is none.
+// Taking CUPTI down makes the capture of a graph fail. If records were lost, or are not read yet, such a capture cannot
+// be ruled out.
 GpuLeave GpuCapture::HowToLeave() const {
   return CountLacks() > 0 || !MayDecode() || joiner_.MayBeCapturing(MonotonicNow()) ? GpuLeave::kUp
                                                                                     : GpuLeave::kWhenDone;
@@ -408,7 +409,7 @@ void GpuCapture::Disarm(Nanos patience, const std::function<void()>& meanwhile) 
   joiner_.Close(now);
   coverage_.Close(now);
   annotations_.Close(now);
-  const Error not_up = NotUpInTime("until the end of the capture");  // as far as it is now
+  const Error not_up = NotUpInTime("until the end of the capture");  // as the state is now
   arena.AskToLeave(HowToLeave());
   const auto drain = [&] {
     meanwhile();
@@ -416,7 +417,7 @@ void GpuCapture::Disarm(Nanos patience, const std::function<void()>& meanwhile) 
     Follow(MonotonicNow());
     TakeBuffers();
   };
-  const bool is_gone = patience.value == 0;  // nobody is there to leave
+  const bool is_gone = patience.value == 0;  // the process is gone, and the shim with it
   if (const auto left = is_gone ? Result<void>() : AwaitLeft(target_.pid, arena, MonotonicNow() + patience, drain);
       left.has_error() && left.error().code != Code::kGone) {
     context_.writer.AddNotice(MonotonicNow(), left.error().message);
@@ -448,7 +449,7 @@ void GpuCapture::TakeTheRest(bool is_gone) {
   if (is_gone || arena.state() == GpuState::kLeft) {
     TakeWhatWasKept(is_gone);
   }
-  // As many as there are, and no more: the target may go on counting, and giving back.
+  // Not more than exist: a hostile target may go on counting and giving back.
   const uint64_t completed = arena.counts().completed;
   const uint64_t most = accounting_.buffers + arena.shape().slots;
   while (completed > accounting_.buffers && accounting_.buffers < most) {
@@ -461,7 +462,7 @@ void GpuCapture::TakeTheRest(bool is_gone) {
   TellUntold();
 }
 
-// Of records for whose time there was no line: they are counted as those whose times mean nothing.
+// Records whose times could not be converted are counted like records with impossible times.
 void GpuCapture::TellUntold() {
   const bool is_ours = !clock_.is_fitted() || clock_.is_known();
   if (!is_ours && accounting_.state == GpuCaptureState::kRecording) {
@@ -481,8 +482,8 @@ void GpuCapture::TellUntold() {
   }
 }
 
-// Buffers that CUPTI has not given back: it was taken over, or broke down, or its process is gone. What is in them can
-// be read as far as it was written.
+// Reads the buffers that CUPTI has not given back because it was taken over, broke down, or its process is gone. They
+// are readable as far as they were written.
 void GpuCapture::TakeWhatWasKept(bool is_gone) {
   const size_t kept = injection_->arena.Salvage([this](const GpuBatch& batch) { Decode(batch); });
   if (kept > 0 && !is_gone) {
@@ -502,8 +503,7 @@ void GpuCapture::TellUnread(Nanos now) {
   }
 }
 
-// Where they were asked for: a library of the job binds its NVTX calls at the first of them, for good, to what the
-// environment names then.
+// A library of the job binds its NVTX calls at the first one, for good, to what the environment names at that time.
 void GpuCapture::TellNoAnnotations() {
   if (!decoder_.has_value() || !WantsAnnotations() || annotations_.has_seen_any()) {
     return;

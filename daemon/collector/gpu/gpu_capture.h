@@ -73,7 +73,7 @@ class GpuCapture final : public Source {
   const GpuStackKind stacks_;
   const CaptureContext context_;
   GpuNames names_;
-  GpuNames texts_;  // of annotations: there may be more of them than names of kernels have room
+  GpuNames texts_;  // of annotations: they would take the room of kernel names
   GpuClock clock_;
   GpuLaunchStacks launch_stacks_;
   GpuThreadSites sites_;
@@ -82,7 +82,7 @@ class GpuCapture final : public Source {
   const GpuWantedCalls wanted_;
   std::optional<GpuInjection> injection_;
   std::optional<Error> refusal_;               // of Prepare
-  std::optional<std::string> nvtx_injection_;  // where NVTX calls of the process go; nothing: not known
+  std::optional<std::string> nvtx_injection_;  // where NVTX calls of the process go; nullopt: unknown
   std::optional<GpuDecoder> decoder_;
   GpuAccounting accounting_;
   GpuCoverage coverage_;
@@ -90,11 +90,11 @@ class GpuCapture final : public Source {
   Nanos next_settle_;
   Nanos next_account_;
   GpuTimeCheck times_;
-  uint64_t untold_ = 0;   // records that were left out at the end, as CUPTI's clock was not fitted to ours
-  bool is_over_ = false;  // no more readings of clocks come, nor buffers
+  uint64_t untold_ = 0;   // records left out at the end, because CUPTI's clock was not fitted to ours
+  bool is_over_ = false;  // no clock readings and no buffers come any more
   bool memory_is_unknown_ = false;
   GpuSilence::State told_silence_ = GpuSilence::State::kNone;
-  bool has_finished_ = false;  // all that came has been taken
+  bool has_finished_ = false;  // everything has been read
 };
 
 }  // namespace ptrace_prof

@@ -1,10 +1,9 @@
-// Runs one capture from beginning to end: what the collector process does.
+// Runs one capture from beginning to end. This is what the collector process does.
 //
-// Opens the target, samples it (and its children) as the request says, writes the trace to the sink, and ends
-// when the duration is over, the target is gone, `stop` turns true (a signal) or the sink reports that nobody
-// reads any more. Leaves the target as it was in every case.
-// Call from one thread. An Error returned here means that nothing was recorded; what goes wrong later ends up in
-// the trace's EndInfo.
+// Opens the target, records it as the request says and writes the trace to the sink. Ends when the duration is over,
+// the target is gone, `stop` is set (a signal) or the reader of the sink is gone. The target is left as it was in every
+// case. Call from one thread. A returned Error means that nothing was recorded; later errors are in the trace's
+// EndInfo.
 #pragma once
 
 #include <atomic>
@@ -19,12 +18,13 @@ namespace ptrace_prof {
 class NvmlCounters;
 class ScriptFiles;
 
-// What was started for the capture before this process was confined. Outlives it.
+// Helpers that were started before this process was confined. They outlive the capture.
 struct CaptureAids {
-  ScriptFiles* scripts = nullptr;    // makes files for the target, where this process may not (see script_keeper.h)
-  NvmlCounters* counters = nullptr;  // of GPUs; null: there shall be none
-  ChildJudge judge;                  // of what is followed; empty: nobody has anything against it
-  const std::atomic<uint32_t>* stop_sharers = nullptr;  // captures that have max_stopped together; null: this one alone
+  ScriptFiles* scripts = nullptr;    // makes files for the target, as this process may not (see script_keeper.h)
+  NvmlCounters* counters = nullptr;  // of GPUs; null: not wanted
+  ChildJudge judge;                  // decides which children may be recorded; empty: all
+  const std::atomic<uint32_t>* stop_sharers =
+      nullptr;  // number of captures that share max_stopped; null: this one alone
 };
 
 Result<void> RunCapture(const CaptureTask& request, ByteSink& sink, const std::atomic<bool>& stop,

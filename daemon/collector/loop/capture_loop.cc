@@ -45,7 +45,7 @@ Result<void> CaptureLoop::Run(StackSource& stacks, const MakeOthers& make_others
     stacks.Flush();
     LeaveOthers(Patience());
     stacks.Disarm(kStackSourcePatience, [] {});
-    if (ran.has_value()) {  // otherwise nobody reads any more
+    if (ran.has_value()) {  // otherwise the reader is gone
       ran = Finish(end);
     }
   }

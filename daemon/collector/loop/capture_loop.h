@@ -34,7 +34,7 @@ class CaptureLoop {
   CaptureLoop(const CaptureTask& request, ByteSink& sink, const std::atomic<bool>& stop, const CaptureAids& aids);
 
   const CaptureContext& context() const { return context_; }
-  // Errors of the stack source, and of the sink: nobody reads any more.
+  // Errors: those of the stack source, and of the sink if its reader is gone.
   Result<void> Run(StackSource& stacks, const MakeOthers& make_others);
   bool has_begun() const { return has_begun_; }
 
