@@ -19,8 +19,20 @@ constexpr Nanos kAwait = Nanos::FromMillis(2);
 constexpr size_t kBusyRecords = 100'000;    // in one look: the next one must not wait
 constexpr size_t kMostUnwritten = 250'000;  // records: a write to the pipe takes long, and nothing is drained meanwhile
 constexpr Nanos kFlushEvery = Nanos::FromMillis(50);
+constexpr Nanos kTracerPatience = Nanos::FromSeconds(1);
 constexpr Nanos kReportIdleAfter = Nanos::FromSeconds(2);
 constexpr Nanos kShowLifeEvery = Nanos::FromMillis(500);
+
+// Another collector may hold a thread for a sample at this instant. A debugger holds it for longer.
+Result<void> ArmPatiently(CallTracer& tracer) {
+  const Nanos deadline = MonotonicNow() + kTracerPatience;
+  auto armed = tracer.Arm();
+  while (armed.has_error() && armed.error().reason == Reason::kAlreadyTraced && MonotonicNow() < deadline) {
+    ::poll(nullptr, 0, kPauseMs);
+    armed = tracer.Arm();
+  }
+  return armed;
+}
 
 }  // namespace
 
@@ -127,7 +139,7 @@ Result<Nanos> CallSource::Arm(Nanos /*begun*/) {
   if (has_written_) {
     PP_RETURN_IF_ERROR(context_.writer.Flush());  // the reader must know it before the window begins
   }
-  if (auto armed = tracer_->Arm(); armed.has_error()) {
+  if (auto armed = ArmPatiently(*tracer_); armed.has_error()) {
     arming_raced_ = armed.error().code == Code::kUnavailable && !has_written_;
     return armed.error();
   }
