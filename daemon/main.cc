@@ -286,11 +286,11 @@ auto Refusal(const SharedParts& shared) {
 
 // Limits how often refusals of one user are logged. The others are counted with that user's next entry.
 auto RefusalOfMany(const SharedParts& shared) {
-  return [refuse = Refusal(shared), told = std::make_shared<UserReportLimits>(), launcher = shared.launcher](
+  return [refuse = Refusal(shared), reported = std::make_shared<UserReportLimits>(), launcher = shared.launcher](
              const PeerIdentity& peer, const Error& why) {
-    const auto untold = told->Tell(peer.uid, MonotonicNow());
-    if (untold.has_value()) {
-      refuse(peer, WithUntold(why, *untold), 1 + *untold);
+    const auto unreported = reported->Report(peer.uid, MonotonicNow());
+    if (unreported.has_value()) {
+      refuse(peer, WithUnreported(why, *unreported), 1 + *unreported);
     } else if (peer.number != 0) {
       launcher->ForgetPeer(PeerNumber(peer.number));
     }
@@ -356,7 +356,7 @@ Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination&
   AuditLog* const audit = prepared.audit.get();
   PolicySource& policy = *prepared.policy;
   CaptureMetrics metrics;
-  audit->TellToo([&metrics](const AuditEntry& entry) {
+  audit->ReportToo([&metrics](const AuditEntry& entry) {
     metrics.Decided(entry.what, OutcomeName(entry.outcome), ReasonOf(entry.error), entry.times);
   });
   PP_ASSIGN_OR_RETURN(const auto callers, SettleRemote(prepared, *launcher));

@@ -18,13 +18,13 @@ Result<ProfilerService*> RemoteServices::Route(const CallClaims& claims) {
   const CallVerdict call = callers_.CallerOf(certificate_, claims);
   if (call.verdict.has_error()) {
     const Error& why = call.verdict.error();
-    if (const auto untold = shared_.refused_calls.Tell(MonotonicNow()); untold.has_value()) {
+    if (const auto unreported = shared_.refused_calls.Report(MonotonicNow()); unreported.has_value()) {
       shared_.audit->Write({.caller = call.caller,
                             .what = "connect",
                             .target = {},
                             .outcome = OutcomeOf(why),
-                            .error = WithUntold(why, *untold),
-                            .times = 1 + *untold});
+                            .error = WithUnreported(why, *unreported),
+                            .times = 1 + *unreported});
     }
     return why;
   }

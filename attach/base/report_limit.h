@@ -17,32 +17,32 @@ class ReportLimit {
   static constexpr size_t kTimesASecond = 10;
 
   // Returns the number of events left out since the last report; nullopt: leave this one out too.
-  std::optional<size_t> Tell(Nanos now) {
+  std::optional<size_t> Report(Nanos now) {
     const std::lock_guard lock(mutex_);
     if (since_ == Nanos() || now - since_ > Nanos::FromSeconds(1)) {
       since_ = now;
-      told_ = 0;
+      reported_ = 0;
     }
-    if (told_ >= kTimesASecond) {
-      ++untold_;
+    if (reported_ >= kTimesASecond) {
+      ++unreported_;
       return std::nullopt;
     }
-    ++told_;
-    const size_t before = untold_;
-    untold_ = 0;
+    ++reported_;
+    const size_t before = unreported_;
+    unreported_ = 0;
     return before;
   }
 
  private:
   std::mutex mutex_;
   Nanos since_;
-  size_t told_ = 0;
-  size_t untold_ = 0;
+  size_t reported_ = 0;
+  size_t unreported_ = 0;
 };
 
 // Adds to a reported error the number of similar errors that were left out.
-inline Error WithUntold(Error why, size_t untold) {
-  why.message += untold > 0 ? " (and " + std::to_string(untold) + " others before)" : "";
+inline Error WithUnreported(Error why, size_t unreported) {
+  why.message += unreported > 0 ? " (and " + std::to_string(unreported) + " others before)" : "";
   return why;
 }
 

@@ -17,7 +17,7 @@ class UserReportLimits {
   static constexpr size_t kMostUsers = 1000;
 
   // As ReportLimit::Tell; counts the left-out events of that user only.
-  std::optional<size_t> Tell(uint32_t user, Nanos now) { return Of(user).Tell(now); }
+  std::optional<size_t> Report(uint32_t user, Nanos now) { return Of(user).Report(now); }
 
  private:
   ReportLimit& Of(uint32_t user) {

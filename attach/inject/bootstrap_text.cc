@@ -121,7 +121,7 @@ std::string CloseText(std::span<const int32_t> descriptors, std::string_view pre
                  again);
 }
 
-std::string AsPassing(std::string_view text) {
+std::string AsPropagating(std::string_view text) {
   std::string passing(text);
   const size_t at = passing.rfind(kAgain);
   if (at != std::string::npos) {

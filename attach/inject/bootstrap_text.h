@@ -52,7 +52,7 @@ std::string CloseText(std::span<const int32_t> descriptors, std::string_view pre
 
 // One of these texts in the form for places where exceptions may propagate (propagating_text.h): exceptions of the
 // job's signal handlers do.
-std::string AsPassing(std::string_view text);
+std::string AsPropagating(std::string_view text);
 
 // One of these texts as a script at `path`, which any number of threads may run: the first thread runs the text. Each
 // thread appends a byte to the file, so that the collector sees when all have read it.

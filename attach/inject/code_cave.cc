@@ -14,8 +14,8 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kAlignment = 16;
-constexpr size_t kWiped = 4;  // bytes at the beginning that may have been cleared (CallGuard)
-constexpr size_t kTold = 16;  // bytes behind them that identify a text
+constexpr size_t kWiped = 4;      // bytes at the beginning that may have been cleared (CallGuard)
+constexpr size_t kReported = 16;  // bytes behind them that identify a text
 
 bool IsWritable(const std::vector<MemoryRegion>& regions, RemoteAddr from, size_t size) {
   return std::ranges::any_of(regions, [&](const MemoryRegion& region) {
@@ -76,7 +76,7 @@ Result<void> CodeCave::Put(std::string_view text) {
 }
 
 bool CodeCave::HoldsText() const {
-  std::array<char, kTold> now{};
+  std::array<char, kReported> now{};
   const size_t size = std::min(now.size(), text_.size() - std::min(text_.size(), kWiped));
   return memory_->Read(address_ + kWiped, now.data(), size) == ReadStatus::kOk &&
          std::string_view(now.data(), size) == std::string_view(text_).substr(std::min(text_.size(), kWiped), size);

@@ -56,7 +56,7 @@ Result<std::vector<int32_t>> FindStrays(Pid pid, const TargetFiles& files, std::
   return strays;
 }
 
-Result<void> CheckNobodyElse(Pid pid, const TargetFiles& files, const StubKind& kind) {
+Result<void> CheckSoleUser(Pid pid, const TargetFiles& files, const StubKind& kind) {
   for (const std::string_view prefix : {kind.file_prefix, kind.memory_prefix}) {
     PP_ASSIGN_OR_RETURN([[maybe_unused]] const auto strays, FindStrays(pid, files, prefix, -1));
   }

@@ -25,6 +25,6 @@ Result<void> LockFile(Pid pid, const UniqueFd& file);
 Result<std::vector<int32_t>> FindStrays(Pid pid, const TargetFiles& files, std::string_view prefix, int32_t own);
 
 // kAlreadyExists: another collector is working with a stub of that kind.
-Result<void> CheckNobodyElse(Pid pid, const TargetFiles& files, const StubKind& kind);
+Result<void> CheckSoleUser(Pid pid, const TargetFiles& files, const StubKind& kind);
 
 }  // namespace ptrace_prof

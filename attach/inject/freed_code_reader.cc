@@ -20,7 +20,7 @@ std::string TextOf(std::span<const uint8_t> tail, size_t length) {
 
 }  // namespace
 
-bool FreedCodeReader::is_told() const { return Load(head_->watches_code) != 0; }
+bool FreedCodeReader::is_reported() const { return Load(head_->watches_code) != 0; }
 
 uint64_t FreedCodeReader::Unsure() const { return PP_AS_WHEN(Load(head_->freed_unsure)); }
 
@@ -37,7 +37,7 @@ FreedCode FreedCodeReader::EntryAt(uint64_t number) const {
 }
 
 bool FreedCodeReader::Take(std::vector<FreedCode>* freed, uint64_t* unsure) {
-  const uint64_t told_unsure = Unsure();
+  const uint64_t reported_unsure = Unsure();
   const uint64_t end = Load(head_->freed);
   const bool is_sane = end - taken_ < PP_FREED_ENTRIES;
   const size_t before = freed->size();
@@ -47,12 +47,12 @@ bool FreedCodeReader::Take(std::vector<FreedCode>* freed, uint64_t* unsure) {
   taken_ = end;
   // An entry is written before it is counted, so the entry being written may also have overwritten one meanwhile.
   const bool is_overwritten = !is_sane || Load(head_->freed) - (end - (freed->size() - before)) >= PP_FREED_ENTRIES;
-  const bool is_unsure = std::exchange(unsure_, told_unsure) != told_unsure;
+  const bool is_unsure = std::exchange(unsure_, reported_unsure) != reported_unsure;
   if (!is_overwritten && !is_unsure) {
     return true;
   }
   freed->resize(before);
-  *unsure = std::max(told_unsure, EntryAt(taken_ - 1).when);
+  *unsure = std::max(reported_unsure, EntryAt(taken_ - 1).when);
   return false;
 }
 

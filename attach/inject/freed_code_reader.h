@@ -28,7 +28,7 @@ class FreedCodeReader {
   FreedCodeReader(pp_channel* head, pp_freed* table) : head_(head), table_(table) {}
 
   // Whether the stub reports freed code now.
-  bool is_told() const;
+  bool is_reported() const;
   // Whether there are new entries since the last Take.
   bool HasMore() const;
   // Appends the new entries in order. Returns false and appends nothing if entries are missing, or were overwritten

@@ -120,7 +120,7 @@ Result<GpuInjection> InjectGpu(const InjectionTarget& target, RemoteMemory& memo
   MemoryTaker<GpuArena, GpuArenaShape> taker(target.pid, files, kGpuShim, shape,
                                              [&] { return FailureOf(target.pid, memory, shape.nonce); });
   ResidentShim resident(target, memory, files);
-  const StubEntry entry{image.package(), image.told(), [&](RunReport*) { return resident.Find(); },
+  const StubEntry entry{image.package(), image.reported(), [&](RunReport*) { return resident.Find(); },
                         [&]() -> Result<bool> {
                           PP_ASSIGN_OR_RETURN(const bool taken, taker.Look());
                           if (taken) {

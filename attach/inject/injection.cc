@@ -106,7 +106,7 @@ Result<Injection> Inject(const InjectionTarget& target, RemoteMemory& memory, co
     return failure ? Result<void>(std::move(*failure)) : Result<void>();
   });
   Resident resident(target, memory, files, patience);
-  const StubEntry entry{image.package(), image.told(), [&](RunReport* report) { return resident.Find(report); },
+  const StubEntry entry{image.package(), image.reported(), [&](RunReport* report) { return resident.Find(report); },
                         [&] { return taker.Look(); }};
   PP_ASSIGN_OR_RETURN(InjectionReport report, Enter(target, memory, files, entry, patience));
   report.took = MonotonicNow() - begin;

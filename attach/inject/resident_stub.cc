@@ -101,13 +101,13 @@ Result<RemoteAddr> ResidentStub::LeaveEntry(Pid pid, const UniqueFd& file) const
   return ours ? leave : RemoteAddr();
 }
 
-Result<void> ResidentStub::Tell(RemoteMemory& memory, RemoteWriter& writer, std::span<const uint8_t> told) const {
+Result<void> ResidentStub::Report(RemoteMemory& memory, RemoteWriter& writer, std::span<const uint8_t> reported) const {
   std::vector<uint8_t> now(kind->boot_size);
   if (memory.Read(boot, now.data(), now.size()) != ReadStatus::kOk ||
       std::memcmp(now.data(), kind->magic, sizeof kind->magic) != 0) {
     return Error{Code::kGone, "the stub in the target has gone", ""};
   }
-  TellBootBlock(*kind, told, now);
+  ReportBootBlock(*kind, reported, now);
   return writer.Write(boot, now);
 }
 

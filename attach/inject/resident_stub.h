@@ -39,7 +39,7 @@ struct ResidentStub {
   // code.
   Result<RemoteAddr> LeaveEntry(Pid pid, const UniqueFd& file) const;
   // Sets the parameters of the next capture. `told`: a whole boot block. Precondition: not busy.
-  Result<void> Tell(RemoteMemory& memory, RemoteWriter& writer, std::span<const uint8_t> told) const;
+  Result<void> Report(RemoteMemory& memory, RemoteWriter& writer, std::span<const uint8_t> reported) const;
 };
 
 }  // namespace ptrace_prof

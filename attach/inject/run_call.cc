@@ -259,15 +259,15 @@ Result<CodeCave> Place(const InjectionTarget& target, RemoteMemory& memory, std:
 }
 
 // kUnimplemented: the target does not need it.
-Result<std::unique_ptr<PropagatingText>> PlacePassing(const InjectionTarget& target, RemoteMemory& memory,
-                                                      std::string_view text, const Patience& patience) {
-  auto passing = PropagatingText::Put(target, memory, AsPassing(text), patience);
+Result<std::unique_ptr<PropagatingText>> PlacePropagating(const InjectionTarget& target, RemoteMemory& memory,
+                                                          std::string_view text, const Patience& patience) {
+  auto passing = PropagatingText::Put(target, memory, AsPropagating(text), patience);
   if (passing.has_value() || passing.error().code != Code::kResourceExhausted) {
     return passing;
   }
   PP_ASSIGN_OR_RETURN(const size_t reclaimed, ReclaimLeftTexts(target, memory));
   if (reclaimed > 0) {
-    passing = PropagatingText::Put(target, memory, AsPassing(text), patience);
+    passing = PropagatingText::Put(target, memory, AsPropagating(text), patience);
   }
   if (passing.has_value() || passing.error().code != Code::kResourceExhausted) {
     return passing;
@@ -279,7 +279,7 @@ Result<std::unique_ptr<PropagatingText>> PlacePassing(const InjectionTarget& tar
                  "Sample it instead (record without --mode trace).", ThingOf(target.pid));
 }
 
-Result<void> RunPassing(Run& run, PropagatingText& passing, std::string_view text) {
+Result<void> RunPropagating(Run& run, PropagatingText& passing, std::string_view text) {
   run.passing = &passing;
   Result<void> done = run.Through({passing.call(), passing.guard(), text, true}, std::nullopt);
   run.report->stops.Add(passing.cost());
@@ -312,12 +312,12 @@ Result<void> RunCall(const InjectionTarget& target, RemoteMemory& memory, const 
 
 Result<void> RunText(const InjectionTarget& target, RemoteMemory& memory, std::string_view text,
                      const Patience& patience, const EffectSeen& seen, RunReport* report) {
-  const auto passing = PlacePassing(target, memory, text, patience);
+  const auto passing = PlacePropagating(target, memory, text, patience);
   if (passing.has_error() && passing.error().code != Code::kUnimplemented) {
     return passing.error();  // otherwise a handler that raises in the text would end the job
   }
   Run run{target, memory, patience, seen, report};
-  return passing.has_value() ? RunPassing(run, *passing.value(), text) : RunPrinting(run, text);
+  return passing.has_value() ? RunPropagating(run, *passing.value(), text) : RunPrinting(run, text);
 }
 
 }  // namespace ptrace_prof

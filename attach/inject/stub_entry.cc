@@ -15,7 +15,7 @@ namespace {
 Result<void> EnterResident(const InjectionTarget& target, RemoteMemory& memory, const ResidentStub& stub,
                            const StubEntry& entry, const Patience& patience, RunReport* report) {
   RemoteWriter writer(target.pid);
-  PP_RETURN_IF_ERROR(stub.Tell(memory, writer, entry.told));
+  PP_RETURN_IF_ERROR(stub.Report(memory, writer, entry.reported));
   CallGuard guard{stub.boot + offsetof(pp_boot_head, nonce), {}, stub.boot + offsetof(pp_boot_head, target_pid)};
   std::memcpy(guard.bytes.data(), &entry.package.nonce, sizeof entry.package.nonce);
   return RunCall(target, memory, {stub.enter, RemoteAddr()}, guard, patience, entry.seen, report);
@@ -30,7 +30,7 @@ Result<TargetFiles> CheckEntry(const InjectionTarget& target, const StubKind& ki
   PP_RETURN_IF_ERROR(CheckJobLimits(target.pid, {shared_bytes, private_bytes}, target.force));
   PP_ASSIGN_OR_RETURN(TargetFiles files, TargetFiles::Of(target.pid));
   PP_RETURN_IF_ERROR(files.CheckTaking());
-  PP_RETURN_IF_ERROR(CheckNobodyElse(target.pid, files, kind));
+  PP_RETURN_IF_ERROR(CheckSoleUser(target.pid, files, kind));
   return files;
 }
 

@@ -29,7 +29,7 @@ struct InjectionReport {
 
 struct StubEntry {
   StubPackage package;
-  std::span<const uint8_t> told;  // the boot block
+  std::span<const uint8_t> reported;  // the boot block
   // Waits until a resident stub has ended its work; nullopt: there is none. Adds its cost to the report.
   std::function<Result<std::optional<ResidentStub>>(RunReport*)> find_resident;
   EffectSeen seen;  // whether the stub's memory has been taken

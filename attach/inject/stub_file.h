@@ -32,13 +32,13 @@ class StubFileOf {
 
   // Fills in the boot block as TellBootBlock does.
   void Fill(const Boot& boot) {
-    const std::span<const uint8_t> told(reinterpret_cast<const uint8_t*>(&boot), sizeof boot);
-    TellBootBlock(KindOf<Boot>(), told, {reinterpret_cast<uint8_t*>(&boot_), sizeof boot_});
+    const std::span<const uint8_t> reported(reinterpret_cast<const uint8_t*>(&boot), sizeof boot);
+    ReportBootBlock(KindOf<Boot>(), reported, {reinterpret_cast<uint8_t*>(&boot_), sizeof boot_});
     std::memcpy(bytes_.data() + boot_at_, &boot_, sizeof boot_);
   }
 
   const Boot& boot() const { return boot_; }
-  std::span<const uint8_t> told() const { return std::span(bytes_).subspan(boot_at_, sizeof boot_); }
+  std::span<const uint8_t> reported() const { return std::span(bytes_).subspan(boot_at_, sizeof boot_); }
   StubPackage package() const { return {&KindOf<Boot>(), boot_.nonce, bytes_}; }
   std::span<const uint8_t> bytes() const { return bytes_; }
 

@@ -67,11 +67,11 @@ Result<size_t> FindBootBlock(const StubKind& kind, std::span<const uint8_t> imag
   return at;
 }
 
-void TellBootBlock(const StubKind& kind, std::span<const uint8_t> told, std::span<uint8_t> block) {
-  std::memcpy(block.data(), told.data(), PP_BOOT_SAID_AT);
-  std::memcpy(block.data() + PP_BOOT_SAID_END, told.data() + PP_BOOT_SAID_END, kind.boot_size - PP_BOOT_SAID_END);
+void ReportBootBlock(const StubKind& kind, std::span<const uint8_t> reported, std::span<uint8_t> block) {
+  std::memcpy(block.data(), reported.data(), PP_BOOT_SAID_AT);
+  std::memcpy(block.data() + PP_BOOT_SAID_END, reported.data() + PP_BOOT_SAID_END, kind.boot_size - PP_BOOT_SAID_END);
   pp_boot_head head;
-  std::memcpy(&head, told.data(), sizeof head);
+  std::memcpy(&head, reported.data(), sizeof head);
   const std::string name = StubMemoryName(kind, head.nonce);
   std::memset(head.memory_name, 0, sizeof head.memory_name);
   std::memcpy(head.memory_name, name.data(), std::min(name.size(), sizeof head.memory_name - 1));

@@ -60,6 +60,6 @@ Result<size_t> FindBootBlock(const StubKind& kind, std::span<const uint8_t> imag
 
 // Copies the collector's fields into `block` and keeps the stub's fields. The memory gets the name that belongs to the
 // nonce. Precondition: both have the size of the kind's boot block.
-void TellBootBlock(const StubKind& kind, std::span<const uint8_t> told, std::span<uint8_t> block);
+void ReportBootBlock(const StubKind& kind, std::span<const uint8_t> reported, std::span<uint8_t> block);
 
 }  // namespace ptrace_prof

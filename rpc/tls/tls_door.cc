@@ -72,14 +72,14 @@ TlsDoor::TlsDoor(UniqueFd listening, TlsServer server, TlsDoorOptions options)
       arrived_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE)),
       rate_(options_.pause_of_host, options_.max_at_once_of_host, kMostHosts) {}
 
-void TlsDoor::Tell(Wish wish) {
+void TlsDoor::Report(Wish wish) {
   wish_ = wish;
   const uint64_t one = 1;
   (void)!::write(wake_.get(), &one, sizeof one);
 }
 
 TlsDoor::~TlsDoor() {
-  Tell(Wish::kEnd);
+  Report(Wish::kEnd);
   if (thread_.joinable()) {
     thread_.join();
   }
@@ -110,8 +110,8 @@ void TlsDoor::Run() {
       if (data == kListen) {
         AcceptSome();
       } else if (data == kWake) {
-        uint64_t told = 0;  // read before wish_, so that a later Tell wakes the thread again
-        (void)!::read(wake_.get(), &told, sizeof told);
+        uint64_t reported = 0;  // read before wish_, so that a later Tell wakes the thread again
+        (void)!::read(wake_.get(), &reported, sizeof reported);
       } else {
         Serve(data / 2, data % 2 == 1, events[i].events);
       }
@@ -126,7 +126,7 @@ bool TlsDoor::Obey() {
     return true;
   }
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listening_.get(), nullptr);
-  if (wish == Wish::kNobodyNew) {
+  if (wish == Wish::kStopAccepting) {
     return true;
   }
   end_ = end_.value == 0 ? MonotonicNow() + kLastWords : end_;
@@ -155,9 +155,9 @@ void TlsDoor::AcceptSome() {
     }
     TcpPeer peer = PeerOf(network.get());
     if (!rate_.Admit(peer.host, MonotonicNow())) {
-      TellRefused(Because(Reason::kQuota, fmt::format("{}: its host connects too often", peer.address),
-                          fmt::format("connect less often: {:g} times a second and {} times at once are let pass",
-                                      1 / options_.pause_of_host.seconds(), options_.max_at_once_of_host)));
+      ReportRefused(Because(Reason::kQuota, fmt::format("{}: its host connects too often", peer.address),
+                            fmt::format("connect less often: {:g} times a second and {} times at once are let pass",
+                                        1 / options_.pause_of_host.seconds(), options_.max_at_once_of_host)));
       continue;
     }
     KeepAlive(network.get());
@@ -181,7 +181,7 @@ void TlsDoor::MakeRoom(const std::string& host) {
     return;
   }
   const auto oldest = std::ranges::find_if(entries_, [&](const auto& one) {
-    return one.second.told == TlsConnection::State::kHandshake && (!host_is_full || one.second.host == host);
+    return one.second.reported == TlsConnection::State::kHandshake && (!host_is_full || one.second.host == host);
   });
   if (oldest != entries_.end()) {
     oldest->second.connection->Refuse(
@@ -217,7 +217,7 @@ void TlsDoor::Serve(uint64_t id, bool is_local, uint32_t events) {
 void TlsDoor::Settle(Entries::iterator at) {
   Entry& entry = at->second;
   const auto state = entry.connection->state();
-  if (entry.told == TlsConnection::State::kHandshake && state != TlsConnection::State::kHandshake) {
+  if (entry.reported == TlsConnection::State::kHandshake && state != TlsConnection::State::kHandshake) {
     --shaking_;
     if (--handshakes_[entry.host] == 0) {
       handshakes_.erase(entry.host);
@@ -226,17 +226,17 @@ void TlsDoor::Settle(Entries::iterator at) {
       SetDeadline(at->first, entry, Nanos());
       LetIn(entry);
     } else {
-      TellRefused(entry.connection->why());
+      ReportRefused(entry.connection->why());
     }
   }
-  const bool begins_to_linger = state == TlsConnection::State::kLingering && entry.told != state;
+  const bool begins_to_linger = state == TlsConnection::State::kLingering && entry.reported != state;
   if (begins_to_linger) {
     SetDeadline(at->first, entry, MonotonicNow() + kLingerPatience);
   }
   const bool is_over =
       state == TlsConnection::State::kClosed || (begins_to_linger && lingering_ >= options_.max_lingering);
-  CountStates(entry.told, is_over ? TlsConnection::State::kClosed : state);
-  entry.told = state;
+  CountStates(entry.reported, is_over ? TlsConnection::State::kClosed : state);
+  entry.reported = state;
   if (is_over) {
     SetDeadline(at->first, entry, Nanos());
     entries_.erase(at);
@@ -312,12 +312,12 @@ void TlsDoor::RefuseLate() {
   }
 }
 
-void TlsDoor::TellRefused(Error why) {
-  const std::optional<size_t> untold = told_.Tell(MonotonicNow());
-  if (!untold.has_value()) {
+void TlsDoor::ReportRefused(Error why) {
+  const std::optional<size_t> unreported = reported_.Report(MonotonicNow());
+  if (!unreported.has_value()) {
     return;
   }
-  options_.on_refused(WithUntold(std::move(why), *untold), 1 + *untold);
+  options_.on_refused(WithUnreported(std::move(why), *unreported), 1 + *unreported);
 }
 
 }  // namespace ptrace_prof

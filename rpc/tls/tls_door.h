@@ -56,7 +56,7 @@ class TlsDoor : public Doorkeeper {
   int fd() const override { return arrived_.get(); }
   std::optional<Arrival> Take() override;
   bool has_left() const override { return false; }
-  void StopLettingIn() override { Tell(Wish::kNobodyNew); }
+  void StopLettingIn() override { Report(Wish::kStopAccepting); }
 
  private:
   struct Entry {
@@ -66,14 +66,14 @@ class TlsDoor : public Doorkeeper {
     uint32_t network_events = 0;
     uint32_t local_events = 0;
     bool watches_local = false;
-    TlsConnection::State told = TlsConnection::State::kHandshake;
+    TlsConnection::State reported = TlsConnection::State::kHandshake;
   };
   using Entries = std::map<uint64_t, Entry>;
 
-  enum class Wish : uint8_t { kNone, kNobodyNew, kEnd };
+  enum class Wish : uint8_t { kNone, kStopAccepting, kEnd };
 
   TlsDoor(UniqueFd listening, TlsServer server, TlsDoorOptions options);
-  void Tell(Wish wish);
+  void Report(Wish wish);
   void Run();
   bool Obey();  // returns whether to go on
   void AcceptSome();
@@ -85,7 +85,7 @@ class TlsDoor : public Doorkeeper {
   void Watch(uint64_t id, Entry& entry);
   void SetDeadline(uint64_t id, Entry& entry, Nanos deadline);
   void RefuseLate();
-  void TellRefused(Error why);
+  void ReportRefused(Error why);
   int NextTimeout() const;
 
   const UniqueFd listening_;
@@ -101,7 +101,7 @@ class TlsDoor : public Doorkeeper {
   size_t serving_ = 0;
   size_t lingering_ = 0;
   uint64_t next_id_ = 1;
-  ReportLimit told_;
+  ReportLimit reported_;
   ArrivalRate rate_;
 
   std::atomic<Wish> wish_ = Wish::kNone;

@@ -34,8 +34,8 @@ void Run(std::string_view received) {
   const std::string_view body = std::string_view(*answer).substr(head + 4);
   const size_t length = answer->find("Content-Length: ");
   Require(length < head);
-  const auto told = std::strtoull(answer->c_str() + length + 16, nullptr, 10);
-  Require(told == body.size() || (body.empty() && received.starts_with("HEAD ")));
+  const auto reported = std::strtoull(answer->c_str() + length + 16, nullptr, 10);
+  Require(reported == body.size() || (body.empty() && received.starts_with("HEAD ")));
   Require(answer->size() < 512);  // nothing of the request is echoed
 }
 

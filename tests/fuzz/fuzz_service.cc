@@ -160,7 +160,7 @@ class Tally {
       }
     }
     Require(methods == std::size(kCalls));
-    std::atexit([] { Get().Tell(); });
+    std::atexit([] { Get().Report(); });
   }
   static Tally& Get() {
     static Tally* const tally = new Tally;
@@ -171,7 +171,7 @@ class Tally {
  private:
   static constexpr uint64_t kLongRun = 3000;
 
-  void Tell() const {
+  void Report() const {
     uint64_t all = 0;
     bool every = true;
     for (size_t i = 0; i < counts_.size(); ++i) {

@@ -24,7 +24,7 @@ struct client* client_of(pp_cupti_callback callback, void* user) {
   return client;
 }
 
-static void tell_of_call(struct line* line, uint32_t domain, const pp_cupti_call_data* call) {
+static void report_of_call(struct line* line, uint32_t domain, const pp_cupti_call_data* call) {
   if (domain != PP_CUPTI_DOMAIN_DRIVER && domain != PP_CUPTI_DOMAIN_RUNTIME) return;
   line_number(line, "site", call->site);
   line_text(line, "function", call->function);
@@ -39,7 +39,7 @@ void on_callback(void* client, uint32_t domain, uint32_t callback, const void* d
   line_begin(&line, "callback");
   line_number(&line, "domain", domain);
   line_number(&line, "callback", callback);
-  if (data) tell_of_call(&line, domain, data);
+  if (data) report_of_call(&line, domain, data);
   if (data && domain == PP_CUPTI_DOMAIN_STATE) line_number(&line, "said", *(const uint32_t*)data);
   line_end(&line);
   to->callback(to->user, domain, callback, data);
@@ -62,7 +62,7 @@ static void on_request(uint32_t registrant, uint8_t** buffer, size_t* size, size
   line_end(&line);
 }
 
-static void tell_bytes(uint32_t number, const uint8_t* buffer, size_t valid) {
+static void report_bytes(uint32_t number, const uint8_t* buffer, size_t valid) {
   for (size_t at = 0; at < valid; at += kChunk) {
     struct line line;
     line_begin(&line, "bytes");
@@ -85,7 +85,7 @@ static void on_complete(uint32_t registrant, void* context, uint32_t stream, uin
   line_number(&line, "has_context", context != 0);
   line_number(&line, "stream", stream);
   line_end(&line);
-  if (buffer) tell_bytes(number, buffer, valid);
+  if (buffer) report_bytes(number, buffer, valid);
   registrants[registrant - 1].complete(context, stream, buffer, size, valid);
   line_begin(&line, "completed");
   line_name(&line, "buffer", "buffer", number);

@@ -51,17 +51,17 @@
 #define TELL_IN(kind, name) IN_##kind(&line, #name, name)
 #define TELL_OUT(kind, name) OUT_##kind(&line, #name, name)
 
-#define DEFINE(function, parameters, arguments, tell_in, tell_out)                  \
+#define DEFINE(function, parameters, arguments, report_in, report_out)                  \
   static int(*behind_##function) parameters;                                        \
   RECORDER_EXPORT int function parameters {                                         \
     struct line line;                                                               \
     enter(&line, #function);                                                        \
-    tell_in;                                                                        \
+    report_in;                                                                        \
     line_end(&line);                                                                \
     const int result = behind_##function ? behind_##function arguments : kNotThere; \
     leave(&line, #function, result);                                                \
     if (result == 0) {                                                              \
-      tell_out;                                                                     \
+      report_out;                                                                     \
     }                                                                               \
     line_end(&line);                                                                \
     return result;                                                                  \
@@ -179,7 +179,7 @@ RECORDER_EXPORT int cuptiFinalize(void) {
   return result;
 }
 
-static const char* told(const char* variable) {
+static const char* reported(const char* variable) {
   const char* text = getenv(variable);
   if (text) return text;
   fprintf(stderr, "the recorder of CUPTI is not told its %s\n", variable);
@@ -187,12 +187,12 @@ static const char* told(const char* variable) {
 }
 
 __attribute__((constructor)) static void begin(void) {
-  void* behind = dlopen(told("PP_CUPTI_BEHIND"), RTLD_NOW | RTLD_LOCAL);
+  void* behind = dlopen(reported("PP_CUPTI_BEHIND"), RTLD_NOW | RTLD_LOCAL);
   if (!behind) {
     fprintf(stderr, "the recorder of CUPTI: %s\n", dlerror());
     abort();
   }
-  line_open_file(told("PP_CUPTI_TRANSCRIPT"));
+  line_open_file(reported("PP_CUPTI_TRANSCRIPT"));
 #define FIND(function, ...) *(void**)&behind_##function = dlsym(behind, #function);
   FOR_EACH_PLAIN_CALL(FIND, FIND, FIND, FIND)
   FIND(cuptiSubscribe)

@@ -21,7 +21,7 @@ static atomic_uint buffer_count, subscriber_count, controls, workers;
 // In the block that every thread has from its start, so no memory is allocated for it.
 static __thread char own_name[kNameBytes] __attribute__((tls_model("initial-exec")));
 
-static void tell_of_thread(void) {
+static void report_of_thread(void) {
   struct line line;
   line_begin(&line, "thread");
   line_number(&line, "tid", (uint64_t)syscall(SYS_gettid));
@@ -30,7 +30,7 @@ static void tell_of_thread(void) {
 
 RECORDER_EXPORT void recorder_thread(const char* name) {
   snprintf(own_name, sizeof own_name, "%s", name);
-  tell_of_thread();
+  report_of_thread();
 }
 
 const char* thread_name(const char* event) {
@@ -40,7 +40,7 @@ const char* thread_name(const char* event) {
   } else {
     snprintf(own_name, sizeof own_name, "worker#%u", atomic_fetch_add(&workers, 1) + 1);
   }
-  tell_of_thread();
+  report_of_thread();
   return own_name;
 }
 

@@ -54,7 +54,7 @@ static pp_launch_thread* place_of(uint64_t key) {
 }
 
 // A token bucket, kept as the time when it will be full again: each launch adds one gap to it.
-static int may_tell(const pp_launch_thread* self, enum pp_gpu_launch_class class, uint64_t* due) {
+static int may_report(const pp_launch_thread* self, enum pp_gpu_launch_class class, uint64_t* due) {
   const uint64_t gap = pp_gpu_boot_block.launch_gaps[class];
   if (!gap) return 1;
   const uint64_t now = pp_gpu_now(PP_MONOTONIC_COARSE);
@@ -134,7 +134,7 @@ static void add_launch(uint32_t correlation, uint32_t stack) {
 }
 
 // Whether there was a Python stack to record.
-static int tell(uint64_t thread, uint32_t correlation) {
+static int report(uint64_t thread, uint32_t correlation) {
   const pp_gpu_chain chain = pp_gpu_walk(&pp_gpu_boot_block.python, thread, 0, 0);
   const uint32_t stack = chain.count ? stack_of(thread, &chain) : 0;
   if (stack) {
@@ -157,14 +157,14 @@ void pp_gpu_on_launch(enum pp_gpu_launch_class class, uint32_t correlation) {
   if (self->correlation == correlation) return;
   self->correlation = correlation;
   uint64_t due = 0;
-  if (!may_tell(self, class, &due)) {
+  if (!may_report(self, class, &due)) {
     __atomic_store_n(&self->refused, self->refused + 1, __ATOMIC_RELAXED);
     return;
   }
   pp_gpu_begin_use();
   if (pp_gpu_may_use_memory() && pp_gpu.launches) {
     const uint64_t thread = own_thread_state(key);
-    if (thread && tell(thread, correlation)) self->due[class] = due;
+    if (thread && report(thread, correlation)) self->due[class] = due;
   }
   pp_gpu_end_use();
 }

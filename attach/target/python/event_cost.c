@@ -94,21 +94,21 @@ static uint64_t shortest(pp_object* loop, pp_object* function, pp_ring* ring) {
   return least;
 }
 
-static uint64_t more_time(pp_object* loop, pp_object* function, pp_ring* ring, pp_tell_code tell) {
+static uint64_t more_time(pp_object* loop, pp_object* function, pp_ring* ring, pp_report_code report) {
   pp_object* code = py_attribute(function, "__code__");
   if (!code) {
     py_forget_error();
     return 0;
   }
-  const uint64_t untold = shortest(loop, function, ring);
-  uint64_t told = 0;
-  if (untold && tell(code, 1)) told = shortest(loop, function, ring);
-  (void)tell(code, 0);
+  const uint64_t unreported = shortest(loop, function, ring);
+  uint64_t reported = 0;
+  if (unreported && report(code, 1)) reported = shortest(loop, function, ring);
+  (void)report(code, 0);
   py_release(code);
-  return told > untold && untold ? told - untold : 0;
+  return reported > unreported && unreported ? reported - unreported : 0;
 }
 
-pp_cost pp_measure(const char* function, unsigned events_of_a_call, pp_tell_code tell) {
+pp_cost pp_measure(const char* function, unsigned events_of_a_call, pp_report_code report) {
   pp_cost cost = {0, 0};
   if (handed_on.type) return cost;  // one at a time
   pp_slot* slot = pp_find_slot(py_thread_state());
@@ -117,7 +117,7 @@ pp_cost pp_measure(const char* function, unsigned events_of_a_call, pp_tell_code
   if (called) {
     // No other code reports events yet, and the collector does not know this page before the channel is ready.
     __atomic_store_n(&pp_self.private_page->armed, 1, __ATOMIC_RELAXED);
-    cost.time = more_time(loop, called, slot->ring, tell);
+    cost.time = more_time(loop, called, slot->ring, report);
     __atomic_store_n(&pp_self.private_page->armed, 0, __ATOMIC_RELAXED);
     pp_empty_ring(slot->ring);
     slot->root = slot->top = 0;  // no stack was recorded

@@ -64,7 +64,7 @@ static void describe(pp_freed* freed, const pp_object* object, int is_type) {
   freed->file_length = copy_string(freed->file, PP_FREED_FILE, PP_FIELD(const pp_object*, object, code_filename));
 }
 
-static void tell(const pp_object* object, int is_type) {
+static void report(const pp_object* object, int is_type) {
   const pp_private* page = __atomic_load_n(&pp_self.private_page, __ATOMIC_ACQUIRE);
   if (!page || page->magic != PP_PRIVATE_MAGIC) return;  // a child has no table
   if (pp_self.channel->own_text == (uint64_t)object) __atomic_store_n(&pp_self.channel->own_text, 0, __ATOMIC_RELEASE);
@@ -82,7 +82,7 @@ static void tell(const pp_object* object, int is_type) {
 }
 
 static int on_code(int event, pp_object* code) {
-  if (event == PP_CODE_IS_FREED) tell(code, 0);
+  if (event == PP_CODE_IS_FREED) report(code, 0);
   return 0;
 }
 
@@ -100,12 +100,12 @@ static int is_of_ours(void) {
 }
 
 static void on_free_code(pp_object* code) {
-  if (is_of_ours()) tell(code, 0);
+  if (is_of_ours()) report(code, 0);
   frees_code(code);
 }
 
 static void on_free_type(pp_object* type) {
-  if (is_of_ours()) tell(type, 1);
+  if (is_of_ours()) report(type, 1);
   frees_type(type);
 }
 

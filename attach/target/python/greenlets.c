@@ -5,7 +5,7 @@
 
 #include "attach/target/python/event.h"
 
-static PP_COLD void tell(int leaves) {
+static PP_COLD void report(int leaves) {
   if (!pp_is_armed() || !pp_self.follows) return;
   const pp_address thread = py_thread_state();
   if (!thread || PP_FIELD(pp_address, thread, thread_interp) != pp_switches.interpreter) return;
@@ -19,9 +19,9 @@ static PP_COLD void tell(int leaves) {
 
 #define PP_SWITCH(name, way)                           \
   static void* name(void* a, void* b, void* c, void* d) { \
-    tell(1);                                           \
+    report(1);                                           \
     void* result = pp_switches.before[way](a, b, c, d);   \
-    tell(0);                                           \
+    report(0);                                           \
     return result;                                     \
   }
 PP_SWITCH(method_switch, PP_METHOD_SWITCH)

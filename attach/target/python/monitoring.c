@@ -14,17 +14,17 @@ static pp_object* none(void) { return PP_OBJECT(_Py_NoneStruct); }  // immortal 
 static PP_COLD pp_object* answer_muted(const pp_mute* mute, pp_address code, unsigned tag);
 
 // The tag of the missing begin event of the innermost frame; 0: its begin was recorded.
-static PP_COLD unsigned untold_begin(pp_address thread);
+static PP_COLD unsigned unreported_begin(pp_address thread);
 static PP_COLD void note_throw(pp_address thread);
 
-static __attribute__((noinline)) pp_object* tell_frame(pp_address thread, unsigned tag, pp_address code) {
+static __attribute__((noinline)) pp_object* report_frame(pp_address thread, unsigned tag, pp_address code) {
   if (pp_unlikely(!pp_is_recording(thread, tag))) return none();
   const pp_mute* mute = pp_find_mute(code);
   pp_object* answer = pp_unlikely(mute != 0) ? answer_muted(mute, code, tag) : 0;
   if (pp_unlikely(answer != 0)) return answer;
   if (tag == PP_TAG_THROW) note_throw(thread);
   if (tag == PP_TAG_UNWIND) {
-    const unsigned begin = untold_begin(thread);
+    const unsigned begin = unreported_begin(thread);
     if (pp_unlikely(begin != 0)) pp_frame_event(thread, begin, code);
   }
   pp_frame_event(thread, tag, code);
@@ -38,7 +38,7 @@ static __attribute__((noinline)) pp_object* tell_frame(pp_address thread, unsign
     const pp_address thread = py_thread_state(), code = (pp_address)arguments[PP_ARGUMENT_CODE]; \
     const int is_plain = tag == PP_TAG_START || tag == PP_TAG_RETURN;                            \
     if (is_plain && pp_likely(pp_frame_quickly(thread, tag, code))) return none();               \
-    return tell_frame(thread, tag, code);                                                        \
+    return report_frame(thread, tag, code);                                                        \
   }
 PP_FRAME_CALLBACK(on_start, PP_TAG_START)
 PP_FRAME_CALLBACK(on_resume, PP_TAG_RESUME)
@@ -57,7 +57,7 @@ static void note_throw(pp_address thread) {
   if (slot) slot->thrown = py_current_frame(thread);
 }
 
-static unsigned untold_begin(pp_address thread) {
+static unsigned unreported_begin(pp_address thread) {
   if (!PP_HAS_FIELD(resume_operation)) return 0;
   const pp_address frame = py_current_frame(thread);
   const unsigned instruction = *PP_FIELD(const uint16_t*, frame, frame_instruction);
@@ -75,7 +75,7 @@ static const pp_object* callee(const pp_object* callable) {
   return py_type(callable) == PP_OBJECT(PyFunction_Type) ? 0 : callable;
 }
 
-static __attribute__((noinline)) pp_object* tell_call(pp_address thread, unsigned tag, const pp_object* called,
+static __attribute__((noinline)) pp_object* report_call(pp_address thread, unsigned tag, const pp_object* called,
                                                       pp_address code) {
   if (pp_is_recording(thread, tag)) pp_call_event(thread, tag, called, code);
   return none();
@@ -96,7 +96,7 @@ static __attribute__((noinline)) pp_object* tell_call(pp_address thread, unsigne
     const pp_address thread = py_thread_state();                                            \
     const uint64_t method = tag == PP_TAG_C_CALL ? pp_method_of(called) : 0;                \
     if (pp_likely(pp_record_quickly(thread, tag, (uint64_t)called, method))) return none(); \
-    return tell_call(thread, tag, called, code);                                            \
+    return report_call(thread, tag, called, code);                                            \
   }
 PP_CALL_CALLBACK(on_call, PP_TAG_C_CALL)
 PP_CALL_CALLBACK(on_c_return, PP_TAG_C_RETURN)
@@ -265,13 +265,13 @@ static void give_back(void) {
   pp_self.tool_id = UINT32_MAX;
 }
 
-static int tell_frames(pp_object* code, int is_told) {
-  const long events = is_told ? kept.masks[PP_START_EVENT] | kept.masks[PP_RETURN_EVENT] : 0;
+static int report_frames(pp_object* code, int is_reported) {
+  const long events = is_reported ? kept.masks[PP_START_EVENT] | kept.masks[PP_RETURN_EVENT] : 0;
   return succeeded(py_call(PP_SET_LOCAL_EVENTS, "iOl", (int)pp_self.tool_id, code, events));
 }
 
-static int tell_calls(pp_object* code, int is_told) {
-  const long events = is_told ? kept.masks[PP_CALL_EVENT] : 0;  // the events of its end come with it
+static int report_calls(pp_object* code, int is_reported) {
+  const long events = is_reported ? kept.masks[PP_CALL_EVENT] : 0;  // the events of its end come with it
   return succeeded(py_call(PP_SET_LOCAL_EVENTS, "iOl", (int)pp_self.tool_id, code, events));
 }
 
@@ -279,9 +279,9 @@ static void measure_costs(void) {
   const uint64_t way = pp_self.clock << 1 | (pp_self.follows != 0);
   if (kept.measured_way != way) kept.frame_cost.events = kept.call_cost.events = 0;
   kept.measured_way = way;
-  if (!kept.frame_cost.events) kept.frame_cost = pp_measure("lambda _: None", 2, &tell_frames);
+  if (!kept.frame_cost.events) kept.frame_cost = pp_measure("lambda _: None", 2, &report_frames);
   if (pp_self.c_calls && !kept.call_cost.events) {
-    kept.call_cost = pp_measure("lambda _: len(()) and None", 2, &tell_calls);
+    kept.call_cost = pp_measure("lambda _: len(()) and None", 2, &report_calls);
   }
   pp_self.channel->frame_cost = kept.frame_cost;
   if (pp_self.c_calls) pp_self.channel->call_cost = kept.call_cost;

@@ -128,7 +128,7 @@ static unsigned tag_of_return(pp_address frame, pp_address code, const pp_object
 
 // 3.11 runs signal handlers before the call event of a frame. An exception that they raise there ends a frame that was
 // not recorded. Such a frame is at its RESUME, at the beginning or after a yield.
-static int is_call_untold(pp_address frame, pp_address code) {
+static int is_call_unreported(pp_address frame, pp_address code) {
   if (!PP_HAS_FIELD(resume_operation)) return 0;
   const unsigned instruction = instruction_at(frame, code);
   return is_resume(instruction) && instruction >> 8 <= PP_RESUME_AFTER_YIELD;
@@ -137,7 +137,7 @@ static int is_call_untold(pp_address frame, pp_address code) {
 // 3.11: an exception thrown into a generator that waits for another one goes straight to the other. If the other then
 // returns, the first continues after the instruction that would report this. Until then it is at its yield, as no
 // running frame is.
-static void tell_untold_resume(pp_address thread, pp_address frame) {
+static void report_unreported_resume(pp_address thread, pp_address frame) {
   if (!PP_HAS_FIELD(resume_operation)) return;
   const pp_address waiting = PP_FIELD(pp_address, frame, frame_previous);
   if (!waiting) return;
@@ -152,15 +152,15 @@ static void tell_untold_resume(pp_address thread, pp_address frame) {
   pp_publish(slot->ring, head + 2);
 }
 
-static __attribute__((noinline)) void tell_frame(pp_address thread, int what, const pp_object* argument,
+static __attribute__((noinline)) void report_frame(pp_address thread, int what, const pp_object* argument,
                                                  pp_address frame, pp_address code) {
   const unsigned tag = what == PP_WHAT_CALL ? tag_of_call(frame, code) : tag_of_return(frame, code, argument);
   if (!pp_is_recording(thread, tag)) return;
-  if (tag == PP_TAG_UNWIND && pp_unlikely(is_call_untold(frame, code))) {
+  if (tag == PP_TAG_UNWIND && pp_unlikely(is_call_unreported(frame, code))) {
     pp_frame_event(thread, tag_of_call(frame, code), code);
   }
   pp_frame_event(thread, tag, code);
-  if (tag == PP_TAG_RETURN && py_may_suspend(code)) tell_untold_resume(thread, frame);
+  if (tag == PP_TAG_RETURN && py_may_suspend(code)) report_unreported_resume(thread, frame);
 }
 
 static inline __attribute__((always_inline)) void on_frame(pp_address thread, int what, const pp_object* argument) {
@@ -168,7 +168,7 @@ static inline __attribute__((always_inline)) void on_frame(pp_address thread, in
   const pp_address code = PP_FIELD(pp_address, frame, frame_code);
   if (what == PP_WHAT_CALL && pp_likely(pp_frame_quickly(thread, PP_TAG_START, code))) return;
   if (what == PP_WHAT_RETURN && argument && pp_likely(pp_frame_quickly(thread, PP_TAG_RETURN, code))) return;
-  tell_frame(thread, what, argument, frame, code);
+  report_frame(thread, what, argument, frame, code);
 }
 
 static __attribute__((noinline)) void on_call(pp_address thread, int what, const pp_object* argument) {

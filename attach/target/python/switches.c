@@ -40,7 +40,7 @@ static int put(pp_slot* slot, uint64_t* now, unsigned tag, unsigned what, uint64
 }
 
 // `top`: the innermost frame before the event; 0: none.
-static int tell_switch(pp_slot* slot, uint64_t* now, unsigned tag, pp_address root, pp_address top) {
+static int report_switch(pp_slot* slot, uint64_t* now, unsigned tag, pp_address root, pp_address top) {
   uint64_t* const stacks = pp_self.tables->seen_stacks;
   if (!slot->root) {  // after a gap the contents of all stacks are unknown
     for (unsigned i = 0; i < 1u << PP_SLOT_BITS; ++i) stacks[i] = 0;
@@ -66,7 +66,7 @@ int pp_follow(pp_slot* slot, unsigned tag, uint64_t* now) {
   if (pp_unlikely(!slot->root || !top || top != slot->top)) {
     const pp_address root = top ? outermost(top) : frame;
     if (root != slot->root || !top) {
-      if (!tell_switch(slot, now, tag, root, top)) {
+      if (!report_switch(slot, now, tag, root, top)) {
         slot->root = 0;
         return 0;
       }

@@ -100,7 +100,7 @@ bool AuditView::ShowLine(std::string_view line) {
   return printed_ == ExitCode::kOk;
 }
 
-void AuditView::TellWhatIsMissing(const AuditFile& file) const {
+void AuditView::ReportWhatIsMissing(const AuditFile& file) const {
   if (damaged_ > 0) {
     PrintNote(fmt::format("{} lines of {} are no whole lines of an audit, and were left out", damaged_, path_));
   }
@@ -118,7 +118,7 @@ Result<ExitCode> AuditView::ShowUntilNow(AuditFile& file) {
   if (printed_ != ExitCode::kOk) {
     return printed_;
   }
-  TellWhatIsMissing(file);
+  ReportWhatIsMissing(file);
   if (shown_ == 0) {
     PrintNote(fmt::format("nothing in {} is of that kind", path_));
   }

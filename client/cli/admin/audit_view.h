@@ -29,7 +29,7 @@ class AuditView {
   bool ShowLine(std::string_view line);
   Result<ExitCode> ShowUntilNow(AuditFile& file);
   Result<ExitCode> Follow(AuditFile& file);
-  void TellWhatIsMissing(const AuditFile& file) const;
+  void ReportWhatIsMissing(const AuditFile& file) const;
 
   std::string file_;
   std::string user_;

@@ -94,14 +94,14 @@ class CapturesCommand : public Command {
     PP_ASSIGN_OR_RETURN(RemoteCapture last, Chosen());
     ExitCode printed = ExitCode::kOk;
     bool is_lost = false;
-    size_t told = 0;
+    size_t reported = 0;
     const auto show = [&](const RemoteCapture& capture) {
       if (std::exchange(is_lost, false)) {
         PrintNote("connected again");
       }
       last = capture;
-      for (; !json_ && told < capture.notices.size(); ++told) {
-        PrintNote("note: " + capture.notices[told]);
+      for (; !json_ && reported < capture.notices.size(); ++reported) {
+        PrintNote("note: " + capture.notices[reported]);
       }
       printed = PrintOut(json_ ? CaptureJsonLine(capture) : EventLine(capture, RealtimeNow()));
       return printed == ExitCode::kOk;

@@ -58,14 +58,14 @@ int RecordRun::StartFailed(const Error& error) {
   if (plan_.program.empty()) {
     return static_cast<int>(Fail(error));
   }
-  Error told = error;
-  told.message = fmt::format("cannot run {}: {}", plan_.program[0], error.message);
-  if (told.remedy.empty()) {
-    told.remedy = error.code == Code::kNotFound
-                      ? "is it spelled right, and in $PATH? A command elsewhere is named by its path"
-                      : "a script that is no program of its own is given to its interpreter: -- python3 FILE";
+  Error reported = error;
+  reported.message = fmt::format("cannot run {}: {}", plan_.program[0], error.message);
+  if (reported.remedy.empty()) {
+    reported.remedy = error.code == Code::kNotFound
+                          ? "is it spelled right, and in $PATH? A command elsewhere is named by its path"
+                          : "a script that is no program of its own is given to its interpreter: -- python3 FILE";
   }
-  PrintError(told);
+  PrintError(reported);
   return error.code == Code::kNotFound ? kCommandNotFound : kCommandNotStarted;
 }
 

@@ -16,7 +16,7 @@ struct QualityWord {
   const char* word;
   bool always;  // shown even if the count is 0
 };
-constexpr Nanos kWorthTelling = Nanos::FromMillis(100);
+constexpr Nanos kWorthReporting = Nanos::FromMillis(100);
 constexpr QualityWord kQualityWords[] = {
     {SampleQuality::kTruncated, "truncated", true},
     {SampleQuality::kTooDeep, "too deep", false},
@@ -277,7 +277,7 @@ std::string ClosingLines(v1::Mode mode, const Accounting& totals) {
   text +=
       fmt::format("; late {}, missed {}, lost {}", Grouped(totals.late), Grouped(totals.missed), Grouped(totals.lost));
   text += ClosingsOf(ClosingPart::kSamples, totals);
-  if (totals.stood_still >= kWorthTelling) {
+  if (totals.stood_still >= kWorthReporting) {
     text += fmt::format("\n  stood still for {:.1f} s (stopped by a signal or a debugger, or frozen)",
                         totals.stood_still.seconds());
   }

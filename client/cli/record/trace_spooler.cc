@@ -16,12 +16,12 @@ constexpr size_t kBufferSize = 256 * 1024;
 // With a command, the first interrupt does not stop the recording: the command gets it too, and its end is worth
 // recording.
 TraceSpooler::TraceSpooler(CaptureStream& stream, SpoolFile& spool, Interrupts& interrupts, Progress& progress,
-                           std::function<void(std::string_view notice)> tell)
+                           std::function<void(std::string_view notice)> report)
     : stream_(stream),
       spool_(spool),
       interrupts_(interrupts),
       progress_(progress),
-      tell_(std::move(tell)),
+      report_(std::move(report)),
       interrupts_to_stop_(stream.command().value > 0 ? 2 : 1) {}
 
 void TraceSpooler::StopCapture() {
@@ -65,19 +65,19 @@ void TraceSpooler::Take(std::span<const std::byte> bytes) {
     progress_.Settle(*meter_.request());
   }
   progress_.Show(meter_.Totals());
-  TellNotices();
+  ReportNotices();
 }
 
-void TraceSpooler::TellNotices() {
-  const auto tell = [this](const std::string& notice) {
-    if (told_texts_.insert(notice).second) {
+void TraceSpooler::ReportNotices() {
+  const auto report = [this](const std::string& notice) {
+    if (reported_texts_.insert(notice).second) {
       progress_.Clear();
-      tell_(notice);
+      report_(notice);
     }
   };
-  std::ranges::for_each(stream_.TakeNotices(), tell);
-  for (; told_ < meter_.notices().size(); ++told_) {
-    tell(meter_.notices()[told_]);
+  std::ranges::for_each(stream_.TakeNotices(), report);
+  for (; reported_ < meter_.notices().size(); ++reported_) {
+    report(meter_.notices()[reported_]);
   }
 }
 

@@ -24,7 +24,7 @@ class TraceSpooler {
  public:
   // `tell` receives the collector's notices as they arrive.
   TraceSpooler(CaptureStream& stream, SpoolFile& spool, Interrupts& interrupts, Progress& progress,
-               std::function<void(std::string_view notice)> tell);
+               std::function<void(std::string_view notice)> report);
 
   void Run();
 
@@ -36,7 +36,7 @@ class TraceSpooler {
 
  private:
   void Take(std::span<const std::byte> bytes);
-  void TellNotices();
+  void ReportNotices();
   void ObeyInterrupts();
   void StopCapture();
 
@@ -44,9 +44,9 @@ class TraceSpooler {
   SpoolFile& spool_;
   Interrupts& interrupts_;
   Progress& progress_;
-  const std::function<void(std::string_view)> tell_;
-  size_t told_ = 0;  // number of notices of the trace that were reported
-  std::set<std::string> told_texts_;
+  const std::function<void(std::string_view)> report_;
+  size_t reported_ = 0;  // number of notices of the trace that were reported
+  std::set<std::string> reported_texts_;
   TraceMeter meter_;
   int interrupts_to_stop_;
   std::optional<Nanos> stopping_since_;

@@ -12,9 +12,9 @@
 
 namespace ptrace_prof {
 
-class BriefCallFilter final : public PassingSink {
+class BriefCallFilter final : public ForwardingSink {
  public:
-  BriefCallFilter(CallSink& next, Nanos least) : PassingSink(next), least_(least) {}
+  BriefCallFilter(CallSink& next, Nanos least) : ForwardingSink(next), least_(least) {}
 
   void Begin(Nanos when, FrameId function, CallEntry entry, GeneratorId generator) override {
     Release(when);

@@ -57,11 +57,11 @@ bool CallNames::IsStill(RemoteAddr code, Name& name) {
 
 CalledName CallNames::OfFormer(Kind kind, RemoteAddr code, uint64_t when) {
   auto* former = formers_.Find(code, when);
-  if (former == nullptr || former->told.is_type != (kind == Kind::kType)) {
+  if (former == nullptr || former->reported.is_type != (kind == Kind::kType)) {
     return Gone(kind);
   }
   if (!former->name) {
-    const std::optional<Frame> frame = objects_.Freed(former->told);
+    const std::optional<Frame> frame = objects_.Freed(former->reported);
     former->name = frame ? Intern(frame, "") : Gone(kind);
   }
   return *former->name;
@@ -76,8 +76,8 @@ bool CallNames::Look(Kind kind, RemoteAddr code, uint64_t when) {
   if (name == nullptr) {  // all of them were dropped
     name = InsertCode(code);
   }
-  const bool is_told = freed_ == nullptr || freed_->is_told();
-  if (when < name->since || !is_told) {
+  const bool is_reported = freed_ == nullptr || freed_->is_reported();
+  if (when < name->since || !is_reported) {
     objects_.Forget(code);
     return false;
   }
@@ -121,7 +121,7 @@ void CallNames::EndTenancy(const FreedCode& freed) {
   formers_.Add({.since = name->since,
                 .until = freed.when + 1,
                 .name = is_named ? std::optional(name->name) : std::nullopt,
-                .told = freed});
+                .reported = freed});
   if (name->has_modules) {
     modules_.Clear();
   }

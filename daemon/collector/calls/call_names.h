@@ -72,7 +72,7 @@ class CallNames {
       : stacks_(stacks), objects_(objects), filter_(filter), left_out_(std::move(left_out)) {}
 
   // Call before the first name is requested. `freed` must outlive this object, unless the target reports nothing.
-  void WatchFreed(FreedCodeReader& freed) { freed_ = freed.is_told() ? &freed : nullptr; }
+  void WatchFreed(FreedCodeReader& freed) { freed_ = freed.is_reported() ? &freed : nullptr; }
 
   // `when`: time of the event, in the target's ticks.
   CalledName OfCode(RemoteAddr code, uint64_t when);

@@ -39,12 +39,12 @@ void CallReplayer::Start(const ThreadSnapshot& snapshot) {
     return;
   }
   root_ = stack_.front().address;
-  top_may_tell_ = snapshot.frames.back().at_beginning;
+  top_may_report_ = snapshot.frames.back().at_beginning;
   if (snapshot.unarmed_frame.IsNull() || snapshot.unarmed_frame != snapshot.frames.back().address) {
     return;
   }
   if (IsBegin(snapshot.unarmed_tag)) {
-    top_may_tell_ = snapshot.unarmed_pending;
+    top_may_report_ = snapshot.unarmed_pending;
   } else if (IsEnd(snapshot.unarmed_tag) && !snapshot.unarmed_pending) {
     ++context_.counts.reconciled;  // its end was reported before the stop
     Pop(ExitOf(snapshot.unarmed_tag), last_);
@@ -173,7 +173,7 @@ bool CallReplayer::Adopt(uint32_t tag) {
   const RemoteAddr begun = FrameOfFirst();
   const bool frames_known = !begun.IsNull() && top.address != 0;
   // A running frame cannot begin again.
-  const bool is_top = frames_known ? begun.value == top.address : top_may_tell_;
+  const bool is_top = frames_known ? begun.value == top.address : top_may_report_;
   if (!is_top || top.identity != pending_.value) {
     return false;
   }

@@ -201,8 +201,8 @@ class CallReplayer {
   Nanos gap_from_;
   uint64_t gap_events_ = 0;
   RemoteAddr first_frame_;
-  bool is_first_ = true;       // the snapshot's top was not compared yet
-  bool top_may_tell_ = false;  // a first START or RESUME would be that of the snapshot's top
+  bool is_first_ = true;         // the snapshot's top was not compared yet
+  bool top_may_report_ = false;  // a first START or RESUME would be that of the snapshot's top
 };
 
 }  // namespace ptrace_prof

@@ -84,26 +84,26 @@ void CallReplayer::TakeUp(uint64_t root, bool is_new, Nanos when) {
 // Adjusts the stack to the reported frames, innermost first, which have no C functions.
 void CallReplayer::Resync(CallEntry entry, Nanos when) {
   size_t same = 0;
-  size_t told = below_.size();
-  for (size_t i = 0; i < stack_.size() && told > 0 && stack_[i].kind != Kind::kUnknown; ++i) {
+  size_t reported = below_.size();
+  for (size_t i = 0; i < stack_.size() && reported > 0 && stack_[i].kind != Kind::kUnknown; ++i) {
     if (stack_[i].kind == Kind::kC) {
       continue;
     }
-    if (stack_[i].identity != below_[told - 1]) {
+    if (stack_[i].identity != below_[reported - 1]) {
       break;
     }
-    --told;
+    --reported;
     same = i + 1;
   }
-  if (told == 0 && same + 1 == stack_.size() && stack_.back().kind == Kind::kC) {
+  if (reported == 0 && same + 1 == stack_.size() && stack_.back().kind == Kind::kC) {
     ++same;  // it may be in that C function
   }
   while (stack_.size() > same) {
     Pop(CallExit::kLost, when);
   }
   overflow_ = 0;
-  while (told > 0) {
-    const uint64_t code = below_[--told];
+  while (reported > 0) {
+    const uint64_t code = below_[--reported];
     const CalledName name = context_.names.OfCode(RemoteAddr(code), PP_WHEN(pending_.when_tag));
     PushNamed({.identity = code}, name, entry, when);
   }

@@ -23,9 +23,9 @@ class CallSink {
 };
 
 // Passes everything on to another sink, which must outlive it. Filters override what they need.
-class PassingSink : public CallSink {
+class ForwardingSink : public CallSink {
  public:
-  explicit PassingSink(CallSink& next) : next_(next) {}
+  explicit ForwardingSink(CallSink& next) : next_(next) {}
   void Begin(Nanos when, FrameId function, CallEntry entry, GeneratorId generator) override {
     next_.Begin(when, function, entry, generator);
   }

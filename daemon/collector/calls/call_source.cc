@@ -135,7 +135,7 @@ Result<void> CallSource::ReportIdle(Nanos now) {
 Result<Nanos> CallSource::Arm(Nanos /*begun*/) {
   window_.emplace(context_.request, tracer_->layout().version, tracer_->steps(),
                   [this](std::string_view notice) { context_.writer.AddNotice(MonotonicNow(), notice); });
-  has_written_ = window_->TellBefore();
+  has_written_ = window_->ReportBefore();
   if (has_written_) {
     PP_RETURN_IF_ERROR(context_.writer.Flush());  // the reader must know it before the window begins
   }
@@ -243,7 +243,7 @@ EndInfo CallSource::WhyOver() {
 void CallSource::Disarm(Nanos patience, const std::function<void()>& /*meanwhile*/) {
   const size_t interpreters = tracer_->CountOtherInterpreters();
   tracer_->Leave(patience);
-  window_->TellAfter(ended_at_, {.children = children_.count(), .interpreters = interpreters});
+  window_->ReportAfter(ended_at_, {.children = children_.count(), .interpreters = interpreters});
 }
 
 void CallSource::Finish(Nanos now) { tracer_->Finish(now); }

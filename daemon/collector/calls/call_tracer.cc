@@ -544,7 +544,7 @@ void CallTracer::Finish(Nanos when) {
 }
 
 // Counts that the target itself reports, each only as far as there was time for it.
-void CallTracer::CountWhatItTells(Accounting& accounting) const {
+void CallTracer::CountWhatItReports(Accounting& accounting) const {
   const Nanos most = MonotonicNow() - begin_;
   const auto believed = [&](uint64_t count) {
     const bool can_be = CanHaveHappened(count, most);
@@ -580,7 +580,7 @@ void CallTracer::CountInto(Accounting& accounting) const {
     accounting.events_outside_steps += thread.gate.left_out();
   });
   accounting.threads_displaced = has_left() ? injection_->channel.hooks_displaced() : 0;
-  CountWhatItTells(accounting);
+  CountWhatItReports(accounting);
   accounting.steps = steps_.recorded_steps();
   accounting.event_cost_ns = EventCost(injection_->channel.event_ticks().frame);
   accounting.c_event_cost_ns = EventCost(injection_->channel.event_ticks().call);

@@ -123,7 +123,7 @@ class CallTracer {
   CallBudget::World BudgetWorld();
   Result<void> CheckBudget();
   double EventCost(double ticks) const;
-  void CountWhatItTells(Accounting& accounting) const;
+  void CountWhatItReports(Accounting& accounting) const;
   size_t DrainRing(size_t index, uint64_t waiting, Nanos now);
   size_t RingOfSteps() const;
   void CloseGap(size_t index);

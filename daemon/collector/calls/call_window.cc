@@ -8,7 +8,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kForever = Nanos(INT64_MAX);
-constexpr size_t kMaxStretchesTold = 20;
+constexpr size_t kMaxStretchesReported = 20;
 
 std::string Things(uint64_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
@@ -17,17 +17,17 @@ std::string Things(uint64_t count, std::string_view one, std::string_view many) 
 // "0 to 2, 7, 9 to 10"
 std::string StretchesText(std::span<const StepMarker::Stretch> stretches) {
   std::string text;
-  for (const auto& [first, last] : stretches.first(std::min(stretches.size(), kMaxStretchesTold))) {
+  for (const auto& [first, last] : stretches.first(std::min(stretches.size(), kMaxStretchesReported))) {
     text += text.empty() ? "" : ", ";
     text += first == last ? std::to_string(first) : fmt::format("{} to {}", first, last);
   }
-  return text + (stretches.size() > kMaxStretchesTold ? ", …" : "");
+  return text + (stretches.size() > kMaxStretchesReported ? ", …" : "");
 }
 
 }  // namespace
 
-CallWindow::CallWindow(const CaptureTask& request, const PythonVersion& version, StepMarker& steps, Tell tell)
-    : request_(request), facts_(FactsOf(version)), steps_(steps), tell_(std::move(tell)) {}
+CallWindow::CallWindow(const CaptureTask& request, const PythonVersion& version, StepMarker& steps, Report report)
+    : request_(request), facts_(FactsOf(version)), steps_(steps), report_(std::move(report)) {}
 
 bool CallWindow::ends_by_steps() const {
   const v1::TraceOptions& asked = request_.spec().trace();
@@ -44,13 +44,13 @@ Nanos CallWindow::Length() const {
 
 Nanos CallWindow::StepPatience() const { return std::min(kStepPatience, Nanos(Length().value / 2)); }
 
-bool CallWindow::TellBefore() const {
+bool CallWindow::ReportBefore() const {
   if (facts_.slows_every_bytecode()) {
     const bool by_default = DurationOf(request_).value == 0 && Length() == kTaxedWindow;
     const std::string window =
         by_default ? fmt::format("; the window is {:g} s unless --duration says otherwise", kTaxedWindow.seconds())
                    : "";
-    tell_(
+    report_(
         fmt::format("tracing slows down every bytecode of CPython {}, not only calls: a loop without calls takes "
                     "about {:g} times as long{}",
                     facts_.name(), facts_.bytecode_tax, window));
@@ -58,7 +58,7 @@ bool CallWindow::TellBefore() const {
   const v1::TraceOptions& asked = request_.spec().trace();
   const bool is_careless = asked.has_schedule() && !CautionOf(asked.schedule()).empty();
   if (is_careless) {
-    tell_(CautionOf(asked.schedule()));
+    report_(CautionOf(asked.schedule()));
   }
   return is_careless || facts_.slows_every_bytecode();
 }
@@ -84,22 +84,22 @@ void CallWindow::LookForSteps(Nanos now) {
   const Nanos left = begin_ + std::min(Length(), kForever - begin_) - now;
   const std::string until = Length() == kForever ? std::string("until the process ends or it is stopped")
                                                  : fmt::format("for {:.1f} s", std::max(left, Nanos()).seconds());
-  tell_(fmt::format("{}: recording goes on by time, {}; everything is recorded from here on", looked, until));
+  report_(fmt::format("{}: recording goes on by time, {}; everything is recorded from here on", looked, until));
 }
 
-void CallWindow::TellAfter(Nanos now, const LeftAside& aside) const {
+void CallWindow::ReportAfter(Nanos now, const LeftAside& aside) const {
   if (lost_at_end_ > 0) {
-    tell_(fmt::format("ended {:.3f} s after its begin, because a buffer was full and {} lost (--on-full stop)",
-                      (now - begin_).seconds(), Things(lost_at_end_, "event was", "events were")));
+    report_(fmt::format("ended {:.3f} s after its begin, because a buffer was full and {} lost (--on-full stop)",
+                        (now - begin_).seconds(), Things(lost_at_end_, "event was", "events were")));
   }
-  TellSteps(now);
+  ReportSteps(now);
   if (aside.children > 0) {
-    tell_(fmt::format("{} of process {} {} there meanwhile and not traced: each can be recorded by its own --pid",
-                      Things(aside.children, "child", "children"), TargetOf(request_).value,
-                      aside.children == 1 ? "was" : "were"));
+    report_(fmt::format("{} of process {} {} there meanwhile and not traced: each can be recorded by its own --pid",
+                        Things(aside.children, "child", "children"), TargetOf(request_).value,
+                        aside.children == 1 ? "was" : "were"));
   }
   if (aside.interpreters > 0) {
-    tell_(
+    report_(
         fmt::format("{} of process {} {} there meanwhile and not traced, as only the main interpreter is: samples "
                     "hold them all (record without --mode trace)",
                     Things(aside.interpreters, "subinterpreter", "subinterpreters"), TargetOf(request_).value,
@@ -107,22 +107,22 @@ void CallWindow::TellAfter(Nanos now, const LeftAside& aside) const {
   }
 }
 
-void CallWindow::TellSteps(Nanos now) const {
+void CallWindow::ReportSteps(Nanos now) const {
   if (!steps_.step().has_value()) {
     if (steps_.has_plan() && !gave_up_) {
-      tell_(fmt::format("no step of a torch.optim.Optimizer ended in {:.1f} s: nothing was recorded",
-                        (now - begin_).seconds()));
+      report_(fmt::format("no step of a torch.optim.Optimizer ended in {:.1f} s: nothing was recorded",
+                          (now - begin_).seconds()));
     }
     return;
   }
   const uint64_t recorded = steps_.recorded_steps();
   const uint64_t asked = request_.spec().trace().steps();
   if (recorded > 0) {
-    tell_(fmt::format("recorded {}: {}{}", Things(recorded, "whole step", "whole steps"),
-                      StretchesText(steps_.stretches()),
-                      recorded < asked ? fmt::format(" (of {} asked for)", asked) : ""));
+    report_(fmt::format("recorded {}: {}{}", Things(recorded, "whole step", "whole steps"),
+                        StretchesText(steps_.stretches()),
+                        recorded < asked ? fmt::format(" (of {} asked for)", asked) : ""));
   } else if (steps_.has_plan()) {
-    tell_(fmt::format("no whole step was recorded: the window ended in step {}, counted from 0", *steps_.step()));
+    report_(fmt::format("no whole step was recorded: the window ended in step {}, counted from 0", *steps_.step()));
   }
 }
 

@@ -29,28 +29,28 @@ class CallWindow {
   static constexpr Nanos kTaxedWindow = Nanos::FromSeconds(2);
   static constexpr Nanos kStepPatience = Nanos::FromSeconds(30);
 
-  using Tell = std::function<void(std::string_view notice)>;
+  using Report = std::function<void(std::string_view notice)>;
   // Request and marker must outlive it.
-  CallWindow(const CaptureTask& request, const PythonVersion& version, StepMarker& steps, Tell tell);
+  CallWindow(const CaptureTask& request, const PythonVersion& version, StepMarker& steps, Report report);
 
-  bool TellBefore() const;  // returns whether there was a message
+  bool ReportBefore() const;  // returns whether there was a message
   void Begin(Nanos when) { begin_ = when; }
   // `lost`: events lost so far.
   bool IsOver(Nanos now, uint64_t lost);
   // `now`: when the window ended; `aside.children`: children that were not traced.
-  void TellAfter(Nanos now, const LeftAside& aside) const;
+  void ReportAfter(Nanos now, const LeftAside& aside) const;
 
  private:
   bool ends_by_steps() const;
   Nanos Length() const;
   Nanos StepPatience() const;
   void LookForSteps(Nanos now);
-  void TellSteps(Nanos now) const;
+  void ReportSteps(Nanos now) const;
 
   const CaptureTask& request_;
   const VersionFacts& facts_;
   StepMarker& steps_;
-  const Tell tell_;
+  const Report report_;
   Nanos begin_;
   bool gave_up_ = false;
   Nanos waited_;  // time spent waiting for steps before giving up

@@ -10,11 +10,11 @@
 
 namespace ptrace_prof {
 
-class HistorySink final : public PassingSink {
+class HistorySink final : public ForwardingSink {
  public:
   // `history` may be null.
   HistorySink(CallSink& next, StackTable& stacks, StackHistory* history, ThreadHandle thread)
-      : PassingSink(next), stacks_(stacks), history_(history), thread_(thread) {}
+      : ForwardingSink(next), stacks_(stacks), history_(history), thread_(thread) {}
 
   void Begin(Nanos when, FrameId function, CallEntry entry, GeneratorId generator) override {
     if (history_ != nullptr) {

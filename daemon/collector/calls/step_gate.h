@@ -14,11 +14,11 @@
 
 namespace ptrace_prof {
 
-class StepGate final : public PassingSink {
+class StepGate final : public ForwardingSink {
  public:
   // Both must outlive it.
   StepGate(const StepMarker& steps, CallSink& next)
-      : PassingSink(next), steps_(steps), is_on_(steps.is_on_at_first()) {}
+      : ForwardingSink(next), steps_(steps), is_on_(steps.is_on_at_first()) {}
 
   void Begin(Nanos when, FrameId function, CallEntry entry, GeneratorId generator) override {
     CatchUp(when);

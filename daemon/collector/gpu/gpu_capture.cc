@@ -265,7 +265,7 @@ void GpuCapture::Follow(Nanos now) {
 
 void GpuCapture::Decode(const GpuBatch& batch) {
   decoder_->Decode(batch.records, [this](const GpuRecord& record) {
-    untold_ += is_over_ && record.start != 0 && !clock_.IsTold(record.start) ? 1 : 0;
+    unreported_ += is_over_ && record.start != 0 && !clock_.IsReported(record.start) ? 1 : 0;
     if (record.kind == GpuRecordKind::kMarker) {
       annotations_.Take(record);
     } else if (wanted_.Has(record)) {
@@ -339,16 +339,16 @@ void GpuCapture::LookAtSilence(Nanos now) {
     accounting_.message.clear();
   }
   if (accounting_.state == GpuCaptureState::kNoKernels) {
-    TellSilence(now, silence);
+    ReportSilence(now, silence);
   }
 }
 
 // Reports once, and once more when a guess becomes certain.
-void GpuCapture::TellSilence(Nanos now, GpuSilence::State silence) {
-  if (silence <= told_silence_) {
+void GpuCapture::ReportSilence(Nanos now, GpuSilence::State silence) {
+  if (silence <= reported_silence_) {
     return;
   }
-  told_silence_ = silence;
+  reported_silence_ = silence;
   const bool is_certain = silence == GpuSilence::State::kCertain;
   const bool has_begun = accounting_.kernels + accounting_.invalid > 0;
   context_.writer.AddNotice(
@@ -361,7 +361,7 @@ void GpuCapture::TellSilence(Nanos now, GpuSilence::State silence) {
 
 void GpuCapture::LookAtTimes() {
   const std::optional<Error> lost = times_.Look(target_.pid, accounting_, joiner_.zeros());
-  if (lost.has_value() && accounting_.state == GpuCaptureState::kRecording && untold_ == 0) {
+  if (lost.has_value() && accounting_.state == GpuCaptureState::kRecording && unreported_ == 0) {
     End(*lost);
     injection_->arena.AskToLeave(HowToLeave());
   }
@@ -459,11 +459,11 @@ void GpuCapture::TakeTheRest(bool is_gone) {
       break;
     }
   }
-  TellUntold();
+  ReportUnreported();
 }
 
 // Records whose times could not be converted are counted like records with impossible times.
-void GpuCapture::TellUntold() {
+void GpuCapture::ReportUnreported() {
   const bool is_ours = !clock_.is_fitted() || clock_.is_known();
   if (!is_ours && accounting_.state == GpuCaptureState::kRecording) {
     End(Because(
@@ -473,12 +473,12 @@ void GpuCapture::TellUntold() {
                     target_.pid.value),
         "record for longer: a second is enough", ThingOf(target_.pid)));
   }
-  if (untold_ > 0) {
+  if (unreported_ > 0) {
     context_.writer.AddNotice(
         MonotonicNow(),
         fmt::format("{} records of the GPU of process {} are left out: when they were made is not known, "
                     "as the clock of CUPTI was not fitted to ours{}",
-                    untold_, target_.pid.value, is_ours ? " again since it was set" : ""));
+                    unreported_, target_.pid.value, is_ours ? " again since it was set" : ""));
   }
 }
 
@@ -494,7 +494,7 @@ void GpuCapture::TakeWhatWasKept(bool is_gone) {
   }
 }
 
-void GpuCapture::TellUnread(Nanos now) {
+void GpuCapture::ReportUnread(Nanos now) {
   if (const uint64_t bytes = decoder_.has_value() ? decoder_->unread_bytes() : 0; bytes > 0) {
     context_.writer.AddNotice(
         now, fmt::format("{} bytes of CUPTI's records in process {} could not be read: they are behind "
@@ -504,20 +504,20 @@ void GpuCapture::TellUnread(Nanos now) {
 }
 
 // A library of the job binds its NVTX calls at the first one, for good, to what the environment names at that time.
-void GpuCapture::TellNoAnnotations() {
+void GpuCapture::ReportNoAnnotations() {
   if (!decoder_.has_value() || !WantsAnnotations() || annotations_.has_seen_any()) {
     return;
   }
-  std::string told = fmt::format("no NVTX range or mark of process {} was seen", target_.pid.value);
+  std::string reported = fmt::format("no NVTX range or mark of process {} was seen", target_.pid.value);
   if (nvtx_injection_.has_value()) {
-    told +=
+    reported +=
         nvtx_injection_->empty()
             ? ": it was started without NVTX_INJECTION64_PATH, and a library that has called NVTX without it goes on "
               "calling nothing; start the job with the path of the very libcupti that it loads in that variable (not "
               "with CUDA 13.0 before its update 1, which crashes on that)"
             : fmt::format(": by NVTX_INJECTION64_PATH its NVTX calls go to {}", CleanText(*nvtx_injection_));
   }
-  context_.writer.AddNotice(MonotonicNow(), told);
+  context_.writer.AddNotice(MonotonicNow(), reported);
 }
 
 void GpuCapture::Finish(Nanos now) {
@@ -527,8 +527,8 @@ void GpuCapture::Finish(Nanos now) {
     annotations_.Finish(now, CountLacks());
     has_finished_ = true;
     Account(now);
-    TellUnread(now);
-    TellNoAnnotations();
+    ReportUnread(now);
+    ReportNoAnnotations();
   }
 }
 

@@ -58,16 +58,16 @@ class GpuCapture final : public Source {
   void Decode(const GpuBatch& batch);
   void TakeTheRest(bool is_gone);
   void TakeWhatWasKept(bool is_gone);
-  void TellUntold();
+  void ReportUnreported();
   void Account(Nanos now);
   void LookAtTimes();
   void LookAtSilence(Nanos now);
-  void TellSilence(Nanos now, GpuSilence::State silence);
-  void TellUnread(Nanos now);
+  void ReportSilence(Nanos now, GpuSilence::State silence);
+  void ReportUnread(Nanos now);
   GpuLeave HowToLeave() const;
   bool WantsAnnotations() const;
   uint64_t CountLacks() const;
-  void TellNoAnnotations();
+  void ReportNoAnnotations();
 
   const RecordedProcess target_;
   const GpuStackKind stacks_;
@@ -90,10 +90,10 @@ class GpuCapture final : public Source {
   Nanos next_settle_;
   Nanos next_account_;
   GpuTimeCheck times_;
-  uint64_t untold_ = 0;   // records left out at the end, because CUPTI's clock was not fitted to ours
-  bool is_over_ = false;  // no clock readings and no buffers come any more
+  uint64_t unreported_ = 0;  // records left out at the end, because CUPTI's clock was not fitted to ours
+  bool is_over_ = false;     // no clock readings and no buffers come any more
   bool memory_is_unknown_ = false;
-  GpuSilence::State told_silence_ = GpuSilence::State::kNone;
+  GpuSilence::State reported_silence_ = GpuSilence::State::kNone;
   bool has_finished_ = false;  // everything has been read
 };
 

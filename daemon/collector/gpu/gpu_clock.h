@@ -36,7 +36,7 @@ class GpuClock {
   // Time of the last readings, on our clock.
   Nanos last_pair() const { return last_pair_; }
   // Whether a fitted clock has a line for that time.
-  bool IsTold(uint64_t time) const { return !fit_.has_value() || fit_->At(time).has_value(); }
+  bool IsReported(uint64_t time) const { return !fit_.has_value() || fit_->At(time).has_value(); }
 
   // A buffer was returned at this time, so its records are not later.
   void Saw(Nanos realtime, Nanos monotonic);

@@ -14,8 +14,8 @@ namespace {
 
 constexpr Nanos kWaitForLaunch = Nanos::FromMillis(1500);
 constexpr Nanos kKernelComesIn = Nanos::FromSeconds(1);
-constexpr Nanos kKernelPasses = Nanos::FromMillis(200);    // lateness against later launches on other streams
-constexpr Nanos kKernelIsToldIn = Nanos::FromMillis(400);  // a flush reports a short kernel within that time
+constexpr Nanos kKernelPasses = Nanos::FromMillis(200);        // lateness against later launches on other streams
+constexpr Nanos kKernelIsReportedIn = Nanos::FromMillis(400);  // a flush reports a short kernel within that time
 constexpr Nanos kLongestCapture = Nanos::FromSeconds(60);
 constexpr size_t kMaxWaiting = size_t{1} << 19;  // records of each kind
 constexpr size_t kMaxGraphs = 4096;
@@ -359,12 +359,12 @@ void GpuJoiner::Settle(Nanos now, Nanos known_until) {
 void GpuJoiner::Finish(Nanos now) {
   Settle(now, Nanos(INT64_MAX));
   SettleOperations(now, true);
-  TellOldGraphs();
-  TellUnlinked();
+  ReportOldGraphs();
+  ReportUnlinked();
 }
 
 // Certain only for graphs that were replayed before any graph was seen to be instantiated.
-void GpuJoiner::TellOldGraphs() {
+void GpuJoiner::ReportOldGraphs() {
   std::string named;
   for (const auto& [graph, first] : replays_) {
     if (first < first_instantiation_ && ++counts_.graphs_before <= kGraphsNamed) {
@@ -380,7 +380,7 @@ void GpuJoiner::TellOldGraphs() {
   }
 }
 
-void GpuJoiner::TellUnlinked() {
+void GpuJoiner::ReportUnlinked() {
   if (counts_.unlinked > 0) {
     writer_.AddNotice(taking_,
                       fmt::format("{} operations of graphs of process {} have no launch and no Python stack: CUPTI had "
@@ -410,7 +410,7 @@ bool GpuJoiner::MayBeCapturing(Nanos now) const {
   const Nanos recorded = now - std::max(begun_, now - kLongestCapture);
   const Nanos patience = std::clamp(Nanos(recorded.value / 4), kKernelPasses, kKernelComesIn);
   const Nanos seen = launches_.LastSeen();
-  const Nanos last = seen.value == 0 ? now - kKernelIsToldIn : seen - patience;
+  const Nanos last = seen.value == 0 ? now - kKernelIsReportedIn : seen - patience;
   return launches_.LacksOne(now - kLongestCapture, std::max(last, now - kKernelComesIn));
 }
 

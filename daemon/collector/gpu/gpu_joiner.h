@@ -105,8 +105,8 @@ class GpuJoiner {
   void Write(Operation& operation, const GpuLaunch* launch);
   void CountKernel(const Operation& waiting, const GpuLaunch* launch);
   void CountInvalid(const GpuLaunch* launch);
-  void TellOldGraphs();
-  void TellUnlinked();
+  void ReportOldGraphs();
+  void ReportUnlinked();
   void SettleSomeCalls();
   void SettleOperations(Nanos now, bool is_last);
 

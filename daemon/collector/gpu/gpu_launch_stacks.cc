@@ -48,12 +48,12 @@ void GpuLaunchStacks::Learn(uint32_t stack, const GpuLaunchArea& area) {
     return;
   }
   KnownStack& learned = known_[stack];
-  const std::optional<GpuLaunchStack> told = area.ReadStack(stack);
-  if (!told) {
+  const std::optional<GpuLaunchStack> reported = area.ReadStack(stack);
+  if (!reported) {
     return;
   }
-  learned.is_deeper = told->is_deeper;
-  for (auto frame = told->frames.rbegin(); frame != told->frames.rend(); ++frame) {
+  learned.is_deeper = reported->is_deeper;
+  for (auto frame = reported->frames.rbegin(); frame != reported->frames.rend(); ++frame) {
     const CodeId code = CodeOf(*frame);
     const auto at = code == kNoCode ? std::nullopt : codes_.Locate(code, frame->instruction);
     if (!at.has_value()) {

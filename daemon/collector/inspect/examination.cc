@@ -58,7 +58,7 @@ void AnswerAll(std::span<const Candidate* const> candidates, OnRefusal on_refusa
   for (const Candidate* candidate : candidates) {
     ProcessEntry entry = candidate->entry;
     Outcome outcome = denial.error ? Outcome::kRefused : examiner.Examine(*candidate, entry);
-    if (outcome == Outcome::kRefused && on_refusal == OnRefusal::kTellWhy) {
+    if (outcome == Outcome::kRefused && on_refusal == OnRefusal::kReportWhy) {
       // Without access it is not known what the program is. Only its name can show that it is Python.
       outcome = candidate->kind == CandidateKind::kUnknownProgram ? Outcome::kNotPython : Outcome::kListed;
       Explain(denial, entry);

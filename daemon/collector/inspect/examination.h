@@ -21,7 +21,7 @@
 namespace ptrace_prof {
 
 // What a child does about a process that it may not examine. `kTellWhy` explains the refusal (for the last attempt).
-enum class OnRefusal : uint8_t { kTellWhy, kLeaveToOthers };
+enum class OnRefusal : uint8_t { kReportWhy, kLeaveToOthers };
 
 // Why the child may not examine anything, and the identity that it had before it became the owner.
 struct Denial {

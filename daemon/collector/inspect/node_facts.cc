@@ -30,7 +30,7 @@ int ReadOurselves() {
   return ::process_vm_readv(::getpid(), &local, 1, &remote, 1, 0) == 1 ? 0 : errno;
 }
 
-int SeizeNobody() {
+int SeizeNoProcess() {
   const long done = ::ptrace(PTRACE_SEIZE, -1, nullptr, nullptr);
   return done == 0 || errno == ESRCH ? 0 : errno;
 }
@@ -97,7 +97,7 @@ NodeFacts GatherNodeFacts() {
   utsname kernel{};
   facts.kernel = ::uname(&kernel) == 0 ? kernel.release : "unknown";
   facts.read_errno = ReadOurselves();
-  facts.ptrace_errno = SeizeNobody();
+  facts.ptrace_errno = SeizeNoProcess();
   if (const auto self = GatherAccessFacts(Pid(::getpid()), 0, CurrentAsker()); self.has_value()) {
     facts.yama_scope = self.value().yama_scope;
     facts.cap_effective = self.value().self.cap_effective;

@@ -76,13 +76,13 @@ class Listing {
       const bool keep = owner.first == Uid(0);
       Examine(
           group, [=] { return keep ? ProbeMemory(first) : 0; },
-          more_rights_ ? OnRefusal::kLeaveToOthers : OnRefusal::kTellWhy, refused);
+          more_rights_ ? OnRefusal::kLeaveToOthers : OnRefusal::kReportWhy, refused);
     }
     for (const Candidate* candidate : refused) {
       Group none;
       const Pid pid = candidate->entry.pid;
       Examine(
-          {candidate}, [=] { return ProbeMemory(pid); }, OnRefusal::kTellWhy, none);
+          {candidate}, [=] { return ProbeMemory(pid); }, OnRefusal::kReportWhy, none);
     }
   }
 

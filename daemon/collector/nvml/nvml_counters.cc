@@ -17,7 +17,7 @@ namespace {
 constexpr int kPauseMs = 200;
 constexpr size_t kMostReads = 8;  // per call; the rest is read at the next call
 constexpr size_t kMostNameBytes = 64;
-constexpr size_t kMostTold = 4096;  // samples kept until they are written, against a helper that writes without end
+constexpr size_t kMostReported = 4096;  // samples kept until they are written, against a helper that writes without end
 // NVIDIA's library needs one of these device files: of the driver, or of WSL.
 constexpr const char* kDeviceFiles[] = {"/dev/nvidiactl", "/dev/dxg"};
 
@@ -57,10 +57,10 @@ std::unique_ptr<NvmlCounters> NvmlCounters::Start(v1::GpuCounters asked, bool fo
 
 void NvmlCounters::Read(TraceWriter& writer) {
   Pull();
-  for (const Told& told : told_) {
-    Write(told, writer);
+  for (const Reported& reported : reported_) {
+    Write(reported, writer);
   }
-  told_.clear();
+  reported_.clear();
   if (const std::string refusal = std::exchange(refusal_, {}); !refusal.empty() && asked_ == v1::GPU_COUNTERS_ON) {
     writer.AddNotice(MonotonicNow(), fmt::format("no counters of GPUs{}: {} (--gpu-counters off asks for none)",
                                                  devices_.empty() ? "" : " from here on", refusal));
@@ -69,7 +69,7 @@ void NvmlCounters::Read(TraceWriter& writer) {
 
 std::optional<int64_t> NvmlCounters::FreeMemoryOf(Pid pid, Nanos patience) {
   const Nanos deadline = MonotonicNow() + patience;
-  for (Pull(); pipe_ >= 0 && !WasAllTold(); Pull()) {
+  for (Pull(); pipe_ >= 0 && !WasAllReported(); Pull()) {
     const Nanos left = deadline - MonotonicNow();
     if (left.value <= 0) {
       break;
@@ -126,8 +126,8 @@ void NvmlCounters::Learn(const pp_nvml_record& record, Nanos now) {
       if ((record.present & (1u << PP_NVML_MEMORY_USED)) != 0 && record.values[PP_NVML_MEMORY_USED] >= 0) {
         devices_[record.device].used = record.values[PP_NVML_MEMORY_USED];
       }
-      if (asked_ != v1::GPU_COUNTERS_OFF && told_.size() < kMostTold) {
-        told_.push_back({record, now});
+      if (asked_ != v1::GPU_COUNTERS_OFF && reported_.size() < kMostReported) {
+        reported_.push_back({record, now});
       }
       break;
     case PP_NVML_REFUSED: Stop(TextOf(record)); break;
@@ -155,15 +155,15 @@ void NvmlCounters::LearnProcess(const pp_nvml_record& record) {
 }
 
 // All devices are described before the first sample of any.
-bool NvmlCounters::WasAllTold() const {
+bool NvmlCounters::WasAllReported() const {
   return !devices_.empty() &&
          std::ranges::all_of(devices_, [](const Device& device) { return !device.is_known || device.has_sample; });
 }
 
-void NvmlCounters::Write(const Told& told, TraceWriter& writer) {
-  const pp_nvml_record& record = told.record;
+void NvmlCounters::Write(const Reported& reported, TraceWriter& writer) {
+  const pp_nvml_record& record = reported.record;
   Device& device = devices_[record.device];
-  device.last = std::clamp(Nanos(record.when_ns), device.last, told.when);
+  device.last = std::clamp(Nanos(record.when_ns), device.last, reported.when);
   for (size_t i = 0; i < PP_NVML_COUNTERS; ++i) {
     const CounterRow& row = kCounters[i];
     if ((record.present & (1u << i)) == 0 || record.values[i] < 0 || record.values[i] > row.most) {

@@ -52,7 +52,7 @@ class NvmlCounters {
       : asked_(asked), process_(std::move(process)), pipe_(process_->pipe()) {}
   NvmlCounters(v1::GpuCounters asked, std::string refusal) : asked_(asked), refusal_(std::move(refusal)) {}
 
-  struct Told {
+  struct Reported {
     pp_nvml_record record;
     Nanos when;  // when it was read
   };
@@ -61,16 +61,16 @@ class NvmlCounters {
   void Learn(const pp_nvml_record& record, Nanos now);
   void Describe(const pp_nvml_record& record);
   void LearnProcess(const pp_nvml_record& record);
-  bool WasAllTold() const;
-  void Write(const Told& told, TraceWriter& writer);
+  bool WasAllReported() const;
+  void Write(const Reported& reported, TraceWriter& writer);
   void Stop(std::string why);
 
   const v1::GpuCounters asked_;
   std::unique_ptr<NvmlProcess> process_;
   int pipe_ = -1;
-  std::string refusal_;     // not reported yet
-  std::vector<Told> told_;  // samples to be written
-  std::string pending_;     // beginning of an incomplete record
+  std::string refusal_;             // not reported yet
+  std::vector<Reported> reported_;  // samples to be written
+  std::string pending_;             // beginning of an incomplete record
   std::vector<Device> devices_;
 };
 

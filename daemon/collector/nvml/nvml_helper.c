@@ -116,7 +116,7 @@ static int Describe(unsigned index) {
 }
 
 /* Reports the processes that compute on the device. A container may hide whether a process is among them. */
-static int TellProcesses(unsigned index) {
+static int ReportProcesses(unsigned index) {
   static struct pp_nvml_process processes[PP_NVML_MOST_PROCESSES];
   unsigned count = PP_NVML_MOST_PROCESSES;
   int (*list)(void*, unsigned*, struct pp_nvml_process*) = api.processes != NULL ? api.processes : api.processes_later;
@@ -188,7 +188,7 @@ static int Watch(int pause_ms) {
   for (unsigned i = 0; i < count; ++i) {
     if (api.handle(i, &devices[i]) != 0) {
       devices[i] = NULL; /* it may belong to another user */
-    } else if (!Describe(i) || !TellProcesses(i)) {
+    } else if (!Describe(i) || !ReportProcesses(i)) {
       return 1;
     }
   }

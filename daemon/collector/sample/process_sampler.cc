@@ -281,8 +281,8 @@ ProcessSampler::Verdict ProcessSampler::VerdictOn(const ThreadTrack& track, bool
 Passed ProcessSampler::Foresee(const ThreadTrack& track) const {
   const auto& written = *track.written_state;
   const StateInfo& state = track.watch->state();
-  const bool is_told = written.has_value() && written->state == state.state && written->detail == state.detail;
-  if (!is_told || (track.wanted && !track.has_last)) {
+  const bool is_reported = written.has_value() && written->state == state.state && written->detail == state.detail;
+  if (!is_reported || (track.wanted && !track.has_last)) {
     return Passed::kNot;
   }
   switch (VerdictOn(track, false)) {
@@ -373,17 +373,17 @@ void ProcessSampler::Emit(Nanos now, const std::optional<RemoteAddr>& gil) {
 }
 
 // Reported again only if the number has more than doubled.
-void ProcessSampler::TellLeftOut(Nanos now) {
+void ProcessSampler::ReportLeftOut(Nanos now) {
   if (roster_.tracks().size() > kVeryManyThreads && context_.request.verb() != CaptureTask::DUMP &&
-      context_.request.spec().sample().idle() != v1::IDLE_POLICY_ALL && !std::exchange(has_told_turns_, true)) {
+      context_.request.spec().sample().idle() != v1::IDLE_POLICY_ALL && !std::exchange(has_reported_turns_, true)) {
     context_.writer.AddNotice(now,
                               fmt::format("process {} has {} threads: of those that have waited for more than 2 s, "
                                           "what they do without the GIL for less than 0.2 s may be missing",
                                           pid_.value, roster_.tracks().size()));
   }
   const size_t left_out = roster_.left_out();
-  if (left_out > 2 * told_left_out_) {
-    told_left_out_ = left_out;
+  if (left_out > 2 * reported_left_out_) {
+    reported_left_out_ = left_out;
     context_.writer.AddNotice(now,
                               fmt::format("process {} has more threads than are followed: {} of {} are not recorded "
                                           "(its main thread, and those seen with the GIL, are)",
@@ -401,7 +401,7 @@ void ProcessSampler::Flush() {
   if (buffer_.Settle(trusted, context_)) {
     roster_.ForgetStacks();
   }
-  TellLeftOut(MonotonicNow());
+  ReportLeftOut(MonotonicNow());
   roster_.AnnounceEnded(context_.history);
 }
 
@@ -416,7 +416,7 @@ void ProcessSampler::Finish(Nanos now, bool exec) {
     context_.accounting.lost += buffer_.DropSince(reader_.words_read());
   }
   buffer_.Settle(true, context_);
-  TellLeftOut(now);
+  ReportLeftOut(now);
   roster_.EndAll(now);
   roster_.AnnounceEnded(context_.history);
   context_.writer.EndProcess(pid_, now, exec ? "replaced itself by another program (exec)" : "exited");

@@ -73,7 +73,7 @@ class ProcessSampler {
   enum class Verdict : uint8_t { kNothing, kSkip, kSample };  // kSkip: it waits; it is left out and counted
 
   bool RunsWithoutGil();
-  void TellLeftOut(Nanos now);
+  void ReportLeftOut(Nanos now);
   void FollowGils(Nanos now, Pacer& pacer);
   std::optional<size_t> IndexOf(RemoteAddr gil) const;
   bool SampleGroup(RemoteAddr gil, Nanos now);
@@ -106,8 +106,8 @@ class ProcessSampler {
   std::vector<Nanos> instants_;  // waiting for the late thread, which has not run since the first of them
   RemoteAddr group_;             // the group of instants_
   uint64_t checked_generation_ = 0;
-  size_t told_left_out_ = 0;
-  bool has_told_turns_ = false;
+  size_t reported_left_out_ = 0;
+  bool has_reported_turns_ = false;
   bool has_cuda_ = false;
   Standstill standstill_;
   WatchedThreads watched_;

@@ -20,8 +20,8 @@ constexpr Nanos kLongestRetry = Nanos::FromSeconds(2);
 constexpr Nanos kLongestRetryWhileStarting = Nanos::FromMillis(50);  // nothing is recorded meanwhile
 constexpr Nanos kBeforeExec = Nanos::FromMillis(2);
 constexpr int kMaxTries = 40;
-constexpr size_t kMaxToldDenied = 8;
-constexpr size_t kMaxToldStandstills = 8;
+constexpr size_t kMaxReportedDenied = 8;
+constexpr size_t kMaxReportedStandstills = 8;
 constexpr Nanos kShortStandstill = Nanos::FromMillis(100);
 constexpr Nanos kExitsEvery = Nanos::FromMillis(100);
 constexpr int kFirstTries = 3;  // a child that ended before that may have been a starting Python process
@@ -81,7 +81,7 @@ void ProcessTree::Close(size_t index, Nanos now) {
   if (on_close_) {
     on_close_(sampler);
   }
-  TellStandstill(now, sampler);
+  ReportStandstill(now, sampler);
   sampler.Finish(now, exec);
   has_execed_ = has_execed_ || (exec && sampler.pid() == TargetOf(context_.request));
   closed_read_calls_ += sampler.read_calls();
@@ -138,15 +138,15 @@ void ProcessTree::FindChildren(Nanos now) {
   }
   for (const ChildWatch::Birth& birth : children_.Look(now)) {
     if (samplers_.size() + candidates_.size() >= kMaxProcesses || children_.is_full()) {
-      TellTooMany(now);
+      ReportTooMany(now);
       continue;
     }
     candidates_[birth.pid] = {.parent = birth.parent, .next_try = now, .interval = kFirstRetry};
   }
 }
 
-void ProcessTree::TellTooMany(Nanos now) {
-  if (!std::exchange(is_told_too_many_, true)) {
+void ProcessTree::ReportTooMany(Nanos now) {
+  if (!std::exchange(is_reported_too_many_, true)) {
     context_.writer.AddNotice(now,
                               fmt::format("process {} has more processes than are followed ({} at once, {} in all): "
                                           "the others are not recorded",
@@ -161,11 +161,11 @@ bool ProcessTree::MayFollow(Pid pid, Nanos now) {
   if (!why_not.has_value()) {
     return true;
   }
-  if (++denied_ <= kMaxToldDenied) {
+  if (++denied_ <= kMaxReportedDenied) {
     context_.writer.AddNotice(
         now, fmt::format("process {}, {}, is not recorded, nor are its children: {}{}", pid.value,
                          pid == TargetOf(context_.request) ? "another program now" : "a child", *why_not,
-                         denied_ == kMaxToldDenied ? "; more of them are not told" : ""));
+                         denied_ == kMaxReportedDenied ? "; more of them are not told" : ""));
   }
   return false;
 }
@@ -244,7 +244,7 @@ void ProcessTree::Look(Nanos now) {
   TryCandidates(now);
 }
 
-void ProcessTree::TellUnseen(Nanos now) {
+void ProcessTree::ReportUnseen(Nanos now) {
   const ChildWatch::Unseen& unseen = children_.unseen();
   const uint64_t least = unseen.children + ended_unopened_;
   if (least + (unseen.cpu.value > 0 ? unseen.more : 0) == 0) {
@@ -259,9 +259,9 @@ void ProcessTree::TellUnseen(Nanos now) {
 }
 
 // Only the first of many are reported.
-void ProcessTree::TellStandstill(Nanos now, const ProcessSampler& sampler) {
+void ProcessTree::ReportStandstill(Nanos now, const ProcessSampler& sampler) {
   const Standstill& stood = sampler.standstill();
-  if (stood.total() > kShortStandstill && ++stood_still_ <= kMaxToldStandstills) {
+  if (stood.total() > kShortStandstill && ++stood_still_ <= kMaxReportedStandstills) {
     context_.writer.AddNotice(
         now, fmt::format("process {} stood still for {:.1f} s, stopped by {}: nothing of that time is in tables and "
                          "graphs unless waiting is (--idle all)",
@@ -269,11 +269,11 @@ void ProcessTree::TellStandstill(Nanos now, const ProcessSampler& sampler) {
   }
 }
 
-void ProcessTree::TellAtEnd(Nanos now) {
+void ProcessTree::ReportAtEnd(Nanos now) {
   for (const auto& sampler : samplers_) {
-    TellStandstill(now, *sampler);
+    ReportStandstill(now, *sampler);
   }
-  TellUnseen(now);
+  ReportUnseen(now);
 }
 
 void ProcessTree::Flush() {

@@ -3,7 +3,8 @@
 // A child that is no Python process (yet) is tried again for a while, ever less often. While it shares its parent's
 // memory (vfork) it is not tried. A process that exec'ed is closed and opened anew. If the target itself is no Python
 // process (a shell, a launcher) and its descendants are recorded, it is waited for as long as it lives. Beyond
-// kMaxProcesses at once, children are not followed (fork bombs), and a notice says so. Owned by SamplingSource; one thread.
+// kMaxProcesses at once, children are not followed (fork bombs), and a notice says so. Owned by SamplingSource; one
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +64,7 @@ class ProcessTree {
   size_t node_count() const;
   void CountInto(Accounting& accounting) const;
   // Writes the final notices: what was missed, and which processes stood still.
-  void TellAtEnd(Nanos now);
+  void ReportAtEnd(Nanos now);
   const std::vector<std::unique_ptr<ProcessSampler>>& samplers() const { return samplers_; }
 
  private:
@@ -77,12 +78,12 @@ class ProcessTree {
 
   bool OpenDescendants();
   void LetGo(Nanos now);
-  void TellUnseen(Nanos now);
-  void TellStandstill(Nanos now, const ProcessSampler& sampler);
+  void ReportUnseen(Nanos now);
+  void ReportStandstill(Nanos now, const ProcessSampler& sampler);
   void FindChildren(Nanos now);
   void TryCandidates(Nanos now);
   static bool MayOpenLater(Pid pid, const Candidate& candidate, const Error& error);
-  void TellTooMany(Nanos now);
+  void ReportTooMany(Nanos now);
   bool MayFollow(Pid pid, Nanos now);
   void Close(size_t index, Nanos now);
 
@@ -97,7 +98,7 @@ class ProcessTree {
   uint64_t ended_unopened_ = 0;  // children that ended before they were identified
   bool has_execed_ = false;
   uint64_t processes_ = 0;
-  bool is_told_too_many_ = false;
+  bool is_reported_too_many_ = false;
   size_t denied_ = 0;  // processes that the judge refused
   uint64_t closed_read_calls_ = 0;
   StopTimes closed_stops_;

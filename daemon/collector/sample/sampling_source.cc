@@ -222,7 +222,7 @@ Error SamplingSource::TargetEnded() const {
 
 void SamplingSource::Disarm(Nanos /*patience*/, const std::function<void()>& /*meanwhile*/) {
   if (!is_dump() && !refusal_.has_value()) {
-    tree_.TellAtEnd(MonotonicNow());
+    tree_.ReportAtEnd(MonotonicNow());
   }
 }
 

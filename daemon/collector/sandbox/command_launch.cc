@@ -37,8 +37,8 @@ void Report(int control, std::string_view word, int number) {
 
 int ReadExecFailure(int fd, const LaunchHold& hold) {
   int err = 0;
-  pollfd told{fd, POLLIN, 0};
-  while (hold.step && ::poll(&told, 1, 0) == 0) {
+  pollfd reported{fd, POLLIN, 0};
+  while (hold.step && ::poll(&reported, 1, 0) == 0) {
     hold.step();
   }
   ssize_t got = 0;

@@ -67,7 +67,7 @@ const std::atomic<bool>& StopLine::stop() const { return g_stop; }
 
 const std::atomic<uint32_t>& StopLine::sharers() const { return g_sharers; }
 
-void TellSharers(const UniqueFd& control, uint8_t captures) {
+void ReportSharers(const UniqueFd& control, uint8_t captures) {
   if (control.is_open()) {
     (void)::send(control.get(), &captures, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
   }

@@ -26,6 +26,6 @@ class StopLine {
 };
 
 // The other end. Does nothing if `control` is closed.
-void TellSharers(const UniqueFd& control, uint8_t captures);
+void ReportSharers(const UniqueFd& control, uint8_t captures);
 
 }  // namespace ptrace_prof

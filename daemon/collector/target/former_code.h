@@ -23,7 +23,7 @@ class FormerCode {
     uint64_t since = 0;  // ticks; earlier events belong to another object
     uint64_t until = 0;
     std::optional<Name> name;
-    FreedCode told;
+    FreedCode reported;
   };
 
   // Must be later than all that were added before.
@@ -34,7 +34,7 @@ class FormerCode {
       young_count_ = 0;
     }
     ++young_count_;
-    const RemoteAddr code = tenant.told.code;
+    const RemoteAddr code = tenant.reported.code;
     young_[code].push_back(std::move(tenant));
   }
 

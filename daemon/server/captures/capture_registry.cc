@@ -49,7 +49,7 @@ Nanos LongestDuration(Nanos limit, const UserQuota& quota) {
 }
 
 // Only refusals by a limit, an ID in use or our end are recorded; a malformed request is not.
-void Tell(CollectorStarter& starter, const CaptureTask& request, const Error& error, const std::string& whose) {
+void Report(CollectorStarter& starter, const CaptureTask& request, const Error& error, const std::string& whose) {
   if (error.reason == Reason::kQuota || error.reason == Reason::kCaptureExists ||
       error.reason == Reason::kDaemonEnding) {
     starter.Refused(request, error, whose);
@@ -250,7 +250,7 @@ Result<void> CaptureRegistry::Check(const Creation& creation, CollectorStarter& 
   if (repeated == nullptr) {
     std::string whose;
     if (const auto grant = CheckNew(creation, starter, quota, whose); grant.has_error()) {
-      Tell(starter, creation.request, grant.error(), whose);
+      Report(starter, creation.request, grant.error(), whose);
       return grant.error();
     }
   }
@@ -273,7 +273,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
   std::string whose;
   const auto grant = CheckNew(creation, starter, quota, whose);
   if (grant.has_error()) {
-    Tell(starter, creation.request, grant.error(), whose);
+    Report(starter, creation.request, grant.error(), whose);
     return grant.error();
   }
   const v1::CaptureSpec& asked = creation.request.spec();

@@ -193,7 +193,7 @@ void CaptureSession::Unsubscribe(ListenerId id) {
 
 Nanos CaptureSession::UnattendedFor() const { return listening_ == 0 ? MonotonicNow() - Nanos(attended_) : Nanos(); }
 
-void CaptureSession::Tell() {
+void CaptureSession::Report() {
   const std::lock_guard lock(listeners_mutex_);
   for (const auto& [id, listener] : listeners_) {
     listener();
@@ -201,8 +201,8 @@ void CaptureSession::Tell() {
 }
 
 void CaptureSession::ObeyCancel() {
-  if (const uint8_t sharers = sharers_; sharers != told_sharers_) {
-    told_sharers_ = sharers;
+  if (const uint8_t sharers = sharers_; sharers != reported_sharers_) {
+    reported_sharers_ = sharers;
     collector_->ShareStops(sharers);
   }
   Nanos patience = parameters_.stop_patience;
@@ -310,12 +310,12 @@ void CaptureSession::Conclude() {
   now_.cpu = collector_->cpu_time().value > 0 ? collector_->cpu_time() : now_.cpu;
   now_.ended = RealtimeNow();
   now_.end_message = !limit_message_.empty() ? limit_message_ : end.has_value() ? end->message : "";
-  TellEnd(std::move(error));
+  ReportEnd(std::move(error));
   ended_.notify_all();
 }
 
 // A full disk is always a failure. An error of a collector that was asked to stop leaves the capture kCancelled.
-void CaptureSession::TellEnd(std::optional<Error> error) {
+void CaptureSession::ReportEnd(std::optional<Error> error) {
   if (!cancelled_.has_value() || trouble_.has_value()) {
     now_.state = error.has_value() ? CaptureState::kFailed : CaptureState::kSucceeded;
     now_.error = std::move(error);
@@ -364,7 +364,7 @@ void CaptureSession::Rest() {
 }
 
 void CaptureSession::Run() {
-  Nanos told = MonotonicNow();
+  Nanos reported = MonotonicNow();
   for (bool more = true; more;) {
     pollfd ready[] = {{collector_->stream_fd(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
     ::poll(ready, 2, has_ended_ ? 0 : stopping_since_.has_value() ? kImpatientMs : kSignOfLifeMs);
@@ -375,9 +375,9 @@ void CaptureSession::Run() {
     ObeyCancel();
     const bool has_bytes = ready[0].revents != 0;
     more = (!has_bytes || TakeBytes()) && HasMore(!has_bytes);
-    if (const Nanos now = MonotonicNow(); has_bytes || now - told >= Nanos::FromMillis(kSignOfLifeMs)) {
-      told = now;
-      Tell();
+    if (const Nanos now = MonotonicNow(); has_bytes || now - reported >= Nanos::FromMillis(kSignOfLifeMs)) {
+      reported = now;
+      Report();
     }
   }
   Conclude();
@@ -386,7 +386,7 @@ void CaptureSession::Run() {
   if (parameters_.on_end) {
     parameters_.on_end(parameters_, Snapshot());
   }
-  Tell();
+  Report();
   Rest();  // last: destroying a collector that does not end takes time
 }
 

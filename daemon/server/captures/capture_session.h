@@ -84,8 +84,8 @@ class CaptureSession {
   void ObeyCancel();
   void Conclude();
   void Rest();
-  void TellEnd(std::optional<Error> error);
-  void Tell();
+  void ReportEnd(std::optional<Error> error);
+  void Report();
 
   const CaptureParameters parameters_;
   const std::unique_ptr<TraceSpool> spool_;  // closed once the capture has ended and has no reader
@@ -104,7 +104,7 @@ class CaptureSession {
   std::optional<Nanos> killed_since_;
   std::atomic<int> holders_ = 0;
   std::atomic<uint8_t> sharers_ = 1;  // the requested value
-  uint8_t told_sharers_ = 1;          // the value last sent; used by the session's thread
+  uint8_t reported_sharers_ = 1;      // the value last sent; used by the session's thread
   bool has_ended_ = false;            // the collector had ended when its pipe was empty
   std::string limit_message_;
 

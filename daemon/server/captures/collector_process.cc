@@ -105,7 +105,7 @@ Result<CollectorProcess> CollectorProcess::Start(const CollectorSpec& spec) {
 
 Result<Pid> CollectorProcess::AwaitCommand() { return ReceiveLaunchReport(control_.get()); }
 
-void CollectorProcess::ShareStops(uint8_t captures) { TellSharers(control_, captures); }
+void CollectorProcess::ShareStops(uint8_t captures) { ReportSharers(control_, captures); }
 
 void CollectorProcess::Stop() { control_.reset(); }
 

@@ -25,7 +25,7 @@ class LaunchedCollector : public Collector {
 
   int stream_fd() const override { return started_.stream.get(); }
   void Stop() override { started_.control.reset(); }
-  void ShareStops(uint8_t captures) override { TellSharers(started_.control, captures); }
+  void ShareStops(uint8_t captures) override { ReportSharers(started_.control, captures); }
   void Kill() override { connection_->Kill(started_); }
   std::optional<int> Wait(Nanos timeout) override { return connection_->Wait(started_, timeout); }
   std::optional<Error> WhyNotStarted() override { return LauncherConnection::WhyNotStarted(started_); }

@@ -57,7 +57,7 @@ class AuditLog {
   static std::unique_ptr<AuditLog> None() { return std::unique_ptr<AuditLog>(new AuditLog(UniqueFd())); }
 
   // Passes each entry to `listener` too, on the thread that writes it. Set it before the first entry.
-  void TellToo(std::function<void(const AuditEntry&)> listener) { listener_ = std::move(listener); }
+  void ReportToo(std::function<void(const AuditEntry&)> listener) { listener_ = std::move(listener); }
 
   void Write(const AuditEntry& entry);
 

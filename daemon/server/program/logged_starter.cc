@@ -74,7 +74,7 @@ Result<std::unique_ptr<Collector>> LoggedStarter::Start(const CaptureTask& reque
   }
   auto started = StartJudged(request, std::move(judgement));
   if (started.has_error()) {
-    Tell(std::move(entry), started.error());
+    Report(std::move(entry), started.error());
     return started;
   }
   Log(LogLevel::kInfo, "collector_started",
@@ -90,7 +90,7 @@ Result<std::unique_ptr<Collector>> LoggedStarter::Start(const CaptureTask& reque
       std::make_unique<AuditedCollector>(std::move(started).value(), std::move(entry), *audit_));
 }
 
-void LoggedStarter::Tell(AuditEntry entry, const Error& error) {
+void LoggedStarter::Report(AuditEntry entry, const Error& error) {
   Log(LogLevel::kWarning, "collector_failed",
       {{"uid", std::to_string(caller_.uid)},
        {"caller", std::to_string(caller_.pid.value)},
@@ -105,25 +105,25 @@ void LoggedStarter::Tell(AuditEntry entry, const Error& error) {
 }
 
 // A refusal costs the caller nothing and can be repeated without limit, so the audit records only some of them.
-void LoggedStarter::TellSometimes(AuditEntry entry, const Error& error) {
-  if (const auto untold = told_.Tell(caller_.uid, MonotonicNow()); untold.has_value()) {
-    entry.times = 1 + *untold;
-    Tell(std::move(entry), WithUntold(error, *untold));
+void LoggedStarter::ReportSometimes(AuditEntry entry, const Error& error) {
+  if (const auto unreported = reported_.Report(caller_.uid, MonotonicNow()); unreported.has_value()) {
+    entry.times = 1 + *unreported;
+    Report(std::move(entry), WithUnreported(error, *unreported));
   }
 }
 
 void LoggedStarter::Refused(const CaptureTask& request, const Error& error, const std::string& quota) {
   AuditEntry entry = EntryFor(request);
   entry.rule = quota;
-  TellSometimes(std::move(entry), error);
+  ReportSometimes(std::move(entry), error);
 }
 
 void LoggedStarter::Kept(std::string_view what, const CaptureParameters& capture, const Error& error) {
-  TellSometimes({.caller = caller_,
-                 .what = std::string(what),
-                 .target = TargetOf(capture.request),
-                 .capture = AuditedCapture{capture.id, Uid(capture.owner.uid)}},
-                error);
+  ReportSometimes({.caller = caller_,
+                   .what = std::string(what),
+                   .target = TargetOf(capture.request),
+                   .capture = AuditedCapture{capture.id, Uid(capture.owner.uid)}},
+                  error);
 }
 
 void LoggedStarter::Touched(std::string_view what, const CaptureParameters& capture) {

@@ -17,8 +17,8 @@ class LoggedStarter : public CollectorStarter {
  public:
   // `audit`: null if there is none. `told`: limits how many of our refusals are recorded for each user.
   LoggedStarter(CollectorStarter& starter, const PolicyGate& gate, PeerIdentity caller, AuditLog* audit,
-                UserReportLimits& told)
-      : starter_(starter), gate_(gate), caller_(std::move(caller)), audit_(audit), told_(told) {}
+                UserReportLimits& reported)
+      : starter_(starter), gate_(gate), caller_(std::move(caller)), audit_(audit), reported_(reported) {}
 
   Result<std::unique_ptr<Collector>> Start(const CaptureTask& request) override;
   Result<void> MayProfile(Pid target) override;
@@ -31,14 +31,14 @@ class LoggedStarter : public CollectorStarter {
  private:
   Result<std::unique_ptr<Collector>> StartJudged(CaptureTask request, PolicyGate::Judgement judgement);
   AuditEntry EntryFor(const CaptureTask& request) const;
-  void Tell(AuditEntry entry, const Error& error);
-  void TellSometimes(AuditEntry entry, const Error& error);
+  void Report(AuditEntry entry, const Error& error);
+  void ReportSometimes(AuditEntry entry, const Error& error);
 
   CollectorStarter& starter_;
   const PolicyGate& gate_;
   const PeerIdentity caller_;
   AuditLog* const audit_;
-  UserReportLimits& told_;
+  UserReportLimits& reported_;
 };
 
 }  // namespace ptrace_prof

@@ -84,7 +84,7 @@ Result<CaptureRegistry::Creation> CaptureServiceImpl::CreationFrom(const v1::Cap
 }
 
 // The audit records what an administrator does with captures of other users.
-void CaptureServiceImpl::TellIfAnothers(std::string_view what, const CaptureSession& session) {
+void CaptureServiceImpl::ReportIfAnothers(std::string_view what, const CaptureSession& session) {
   if (session.parameters().owner != UserOf(caller_)) {
     starter_.Touched(what, session.parameters());
   }
@@ -202,7 +202,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::CancelCapture(grpc::CallbackServer
     return Answer(context, session.error());
   }
   session.value()->Cancel();
-  TellIfAnothers("cancel", *session.value());
+  ReportIfAnothers("cancel", *session.value());
   FillCapture(*session.value(), response);
   return Answer(context, {});
 }
@@ -222,7 +222,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::DeleteCapture(grpc::CallbackServer
     deleted = captures_.Delete(id, UserOf(caller_));
   }
   if (deleted.has_value()) {
-    TellIfAnothers("delete", *session.value());
+    ReportIfAnothers("delete", *session.value());
   }
   return Answer(context, deleted);
 }
@@ -252,7 +252,7 @@ TraceChunkWriter* CaptureServiceImpl::ReadTrace(grpc::CallbackServerContext* /*c
     if (!is_checked) {
       return std::shared_ptr<CaptureSession>();
     }
-    TellIfAnothers("read", *session);
+    ReportIfAnothers("read", *session);
     return session;
   };
   return StartReadTrace(get, *request, ReaderOf(size.value()));

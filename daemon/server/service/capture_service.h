@@ -51,7 +51,7 @@ class CaptureServiceImpl : public ptraceprof::v1::CaptureService::CallbackServic
   Result<std::shared_ptr<CaptureSession>> FindNamedIn(const Request& request, std::string_view what);
   Result<CaptureRegistry::Creation> CreationFrom(const ptraceprof::v1::CaptureSpec& spec,
                                                  const std::string& request_id);
-  void TellIfAnothers(std::string_view what, const CaptureSession& session);
+  void ReportIfAnothers(std::string_view what, const CaptureSession& session);
   StartOfCapture HiddenStart(const CaptureTask& request);
   Reader ReaderOf(uint32_t chunk_size = 0);
   HeldAnswer Held(google::protobuf::MessageLite& message);

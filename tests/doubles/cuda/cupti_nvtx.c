@@ -32,7 +32,7 @@ static const char* kept(const char* text) {
   return added->text;
 }
 
-static void tell(uint32_t flags, uint32_t number, const char* domain, const char* name) {
+static void report(uint32_t flags, uint32_t number, const char* domain, const char* name) {
   pthread_mutex_lock(&cupti.lock);
   if (cupti.driver && cupti.kinds[kMarker]) {
     records_marker(&(struct marker){flags, number, monotonic_now(), kept(name), kept(domain)});
@@ -46,26 +46,26 @@ static void push(const char* domain, const char* name) {
   uint32_t number = next_number();
   if (depth < kDeep) pushed[depth] = number;
   depth++;
-  tell(kStart, number, domain, name);
+  report(kStart, number, domain, name);
 }
 
 static void pop(void) {
   if (!depth) return;
   depth--;
-  if (depth < kDeep) tell(kEnd, pushed[depth], NULL, NULL);
+  if (depth < kDeep) report(kEnd, pushed[depth], NULL, NULL);
 }
 
 static uint64_t start(const char* domain, const char* name) {
   uint32_t number = next_number();
-  tell(kStart, number, domain, name);
+  report(kStart, number, domain, name);
   return number;
 }
 
 static void end(uint64_t range) {
-  if (range) tell(kEnd, (uint32_t)range, NULL, NULL);
+  if (range) report(kEnd, (uint32_t)range, NULL, NULL);
 }
 
-static void mark(const char* domain, const char* name) { tell(kMark, next_number(), domain, name); }
+static void mark(const char* domain, const char* name) { report(kMark, next_number(), domain, name); }
 
 DOUBLE_EXPORT int InitializeInjectionNvtx2(nvtx_export_table table) {
   struct double_nvtx* library = table ? (struct double_nvtx*)table(kNvtxCallbacks) : NULL;

@@ -76,7 +76,7 @@ int32_t cupti_speaks(void) {
 static int wrong(uintptr_t subscriber) { return !cupti.subscribed || subscriber != (uintptr_t)&cupti; }
 
 // In the words of 13.0.
-static void tell_owner(const struct subscriber_parameters* parameters, const char* owner) {
+static void report_owner(const struct subscriber_parameters* parameters, const char* owner) {
   if (parameters && parameters->old_name && parameters->old_size) {
     snprintf(parameters->old_name, parameters->old_size, "CUPTI for %s", *owner ? owner : "<not provided>");
   }
@@ -100,7 +100,7 @@ static int32_t subscribe(uintptr_t* subscriber, callback_function callback, void
   pthread_mutex_lock(&cupti.lock);
   const char* owner = cupti.subscribed ? cupti.name : double_option("foreign", 0) ? "another profiler" : NULL;
   if (owner) {
-    tell_owner(parameters, owner);
+    report_owner(parameters, owner);
   } else {
     enter(callback, user, parameters ? parameters->name : NULL);
     *subscriber = (uintptr_t)&cupti;

@@ -24,12 +24,12 @@ static void seam_begin(struct double_call* call) {
   if (!tid) tid = (uint32_t)syscall(SYS_gettid);
   call->tid = tid;
   call->correlation = 0;
-  call->told = 0;
+  call->reported = 0;
   truth_begin(call);
   call->start = monotonic_now();
   const struct double_tracer* one = atomic_load(&tracer);
   if (one) {
-    call->told = 1;
+    call->reported = 1;
     one->enter(call);
   }
 }
@@ -38,18 +38,18 @@ static void seam_end(struct double_call* call) {
   call->end = monotonic_now();
   truth_end(call);
   const struct double_tracer* one = atomic_load(&tracer);
-  if (one && call->told) one->leave(call);
+  if (one && call->reported) one->leave(call);
 }
 
-static void tell(const struct double_call* call, const struct double_op* op) {
+static void report(const struct double_call* call, const struct double_op* op) {
   const struct double_tracer* one = atomic_load(&tracer);
-  if (one && call->told) one->submitted(call, op);
+  if (one && call->reported) one->submitted(call, op);
 }
 
 static void seam_submit(const struct double_call* call, struct double_op* op, uint64_t duration) {
   model_queue(op, duration);
   truth_op(call, op, model_host_time(op->start), model_host_time(op->end));
-  tell(call, op);
+  report(call, op);
 }
 
 static void seam_synchronise(const struct double_call* call, uint32_t stream, uint32_t type) {
@@ -61,7 +61,7 @@ static void seam_synchronise(const struct double_call* call, uint32_t stream, ui
   if (until > op.start) sleep_until(until);
   op.end = monotonic_now();
   truth_op(call, &op, op.start, op.end);
-  tell(call, &op);
+  report(call, &op);
 }
 
 static uint32_t seam_create_stream(uint32_t device) {

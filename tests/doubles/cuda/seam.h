@@ -25,7 +25,7 @@ struct double_call {
   uint32_t tid, correlation;     // correlation: 0 without a tracer
   uint64_t correlation_data[2];  // the subscribers' own, between enter and exit
   uint64_t start, end;
-  int told;  // begin was reported to the tracer
+  int reported;  // begin was reported to the tracer
 };
 
 struct double_op {

@@ -9,8 +9,8 @@ static const struct {
   size_t member;
 } kFields[] = {
     FIELD("version", version),
-    FIELD("told.version", told_version),
-    FIELD("told.size", told_size),
+    FIELD("told.version", reported_version),
+    FIELD("told.size", reported_size),
     FIELD("free_threaded", free_threaded),
     FIELD("runtime.interpreters", runtime_interpreters),
     FIELD("interpreter.next", interpreter_next),
@@ -47,11 +47,11 @@ static long *Member(struct Layout *layout, const char *name) {
 }
 
 // The target's description of itself begins with a cookie and the version that its headers had.
-static bool Tells(pid_t pid, uint64_t runtime, const struct Layout *layout) {
+static bool Reports(pid_t pid, uint64_t runtime, const struct Layout *layout) {
   char cookie[8];
   uint64_t version;
   return ReadMemory(pid, runtime, cookie, sizeof cookie) && memcmp(cookie, "xdebugpy", 8) == 0 &&
-         ReadMemory(pid, runtime + (uint64_t)layout->told_version, &version, 8) && (long)version == layout->version;
+         ReadMemory(pid, runtime + (uint64_t)layout->reported_version, &version, 8) && (long)version == layout->version;
 }
 
 bool ReadLayout(const char *path, pid_t pid, uint64_t runtime, struct Layout *layout) {
@@ -65,13 +65,13 @@ bool ReadLayout(const char *path, pid_t pid, uint64_t runtime, struct Layout *la
     if (!member) continue;
     *member = value;
     if (strcmp(kind, "told") == 0) {
-      uint64_t told = 0;
-      if (!Tells(pid, runtime, layout) || !ReadMemory(pid, runtime + (uint64_t)value, &told, 8)) {
+      uint64_t reported = 0;
+      if (!Reports(pid, runtime, layout) || !ReadMemory(pid, runtime + (uint64_t)value, &reported, 8)) {
         fprintf(stderr, "the process is not what the headers say\n");
         fclose(file);
         return false;
       }
-      *member = (long)told;
+      *member = (long)reported;
     }
   }
   fclose(file);

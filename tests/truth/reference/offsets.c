@@ -43,7 +43,7 @@ static void Strings(void) {
 }
 
 #if PY_VERSION_HEX >= 0x030D0000
-static void Told(void) {
+static void Reported(void) {
   TOLD("runtime.interpreters", runtime_state.interpreters_head);
   TOLD("interpreter.next", interpreter_state.next);
   TOLD("interpreter.threads", interpreter_state.threads_head);
@@ -60,7 +60,7 @@ static void Told(void) {
   TOLD("object.type", pyobject.ob_type);
 }
 #else
-static void Told(void) {
+static void Reported(void) {
   FIXED("runtime.interpreters", offsetof(_PyRuntimeState, interpreters.head));
 #if PY_VERSION_HEX >= 0x030B0000
   FIXED("interpreter.next", offsetof(PyInterpreterState, next));
@@ -105,6 +105,6 @@ int main(void) {
 #endif
   FIXED("code.size", sizeof(PyCodeObject));
   Strings();
-  Told();
+  Reported();
   return 0;
 }

@@ -12,7 +12,7 @@ enum { kMaxFrames = 8192, kMaxThreads = 512, kMaxCode = 512, kAbsent = -1 };
 
 // Where things are: read from the output of offsets.c, and from the target itself (3.13 and later).
 struct Layout {
-  long version, told_version, told_size, free_threaded;
+  long version, reported_version, reported_size, free_threaded;
   long runtime_interpreters, interpreter_next, interpreter_threads;
   long thread_next, thread_native_id, thread_pthread, thread_cframe, thread_frame, thread_chunk;
   long frame_size, frame_back, frame_code, frame_owner;
@@ -34,8 +34,8 @@ bool ReadPieces(pid_t pid, const struct Piece* pieces, int count);
 // threads.c: the threads of all interpreters, as CPython lists them.
 struct Thread {
   uint64_t state;  // PyThreadState
-  long inner;  // its ID in the target's own PID namespace
-  pid_t tid;  // its ID in our namespace; 0 if not known
+  long inner;      // its ID in the target's own PID namespace
+  pid_t tid;       // its ID in our namespace; 0 if not known
   uint64_t frame, chunk;
   bool stopped;
 };

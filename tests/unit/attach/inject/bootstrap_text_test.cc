@@ -45,7 +45,7 @@ TEST(BootstrapText, AScriptKnowsItsLengthAndItsPath) {
 
 TEST(BootstrapText, LetsPassInsteadOfComingAgain) {
   const std::string text = LoadText(Load());
-  const std::string passing = AsPassing(text);
+  const std::string passing = AsPropagating(text);
   EXPECT_TRUE(passing.starts_with(kTextBegin));
   EXPECT_LT(passing.size(), text.size());
   EXPECT_EQ(std::ranges::count(passing, '"'), 4);
@@ -53,7 +53,7 @@ TEST(BootstrapText, LetsPassInsteadOfComingAgain) {
   EXPECT_EQ(text.find("if n:raise"), std::string::npos);
   EXPECT_NE(passing.find("if n:raise\""), std::string::npos);
   EXPECT_EQ(passing.find("start_new_thread"), std::string::npos);
-  EXPECT_EQ(AsPassing("pass\n"), "pass\n");
+  EXPECT_EQ(AsPropagating("pass\n"), "pass\n");
 }
 
 TEST(BootstrapText, HasASignalComeAgainAsTheTargetCan) {
@@ -61,7 +61,7 @@ TEST(BootstrapText, HasASignalComeAgainAsTheTargetCan) {
   EXPECT_NE(LoadText(request).find("start_new_thread(s.raise_signal,(n,))"), std::string::npos);
   request.again = SignalAgain::kByInterpreter;
   EXPECT_NE(LoadText(request).find("start_new_thread(t.interrupt_main,(n,))"), std::string::npos);
-  EXPECT_NE(AsPassing(LoadText(request)).find("if n:raise\",{})"), std::string::npos);
+  EXPECT_NE(AsPropagating(LoadText(request)).find("if n:raise\",{})"), std::string::npos);
 }
 
 TEST(BootstrapText, GivesNoSizeToAFile) {  // a file size limit of the target's would kill it

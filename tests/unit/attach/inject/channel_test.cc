@@ -67,7 +67,7 @@ TEST_F(ChannelTest, OnlyAMemfdWillDo) {
   EXPECT_EQ(channel.error().reason, Reason::kTracerLost);
 }
 
-TEST_F(ChannelTest, TellsWhyTheStubFailed) {
+TEST_F(ChannelTest, ReportsWhyTheStubFailed) {
   memory_.Seal();
   memory_.head().state = PP_STATE_FAILED;
   memory_.head().error = PP_ERROR_SYSTEM_CALL;
@@ -177,7 +177,7 @@ TEST_F(ChannelTest, WithoutATableNothingIsMuted) {
   EXPECT_EQ(channel.event_ticks().frame, 30);
 }
 
-TEST_F(ChannelTest, TellsTheStubWhatItShallDo) {
+TEST_F(ChannelTest, ReportsTheStubWhatItShallDo) {
   Channel channel = Open();
   channel.RenewLease(99);
   channel.SetModuleCode(7, RemoteAddr(5));

@@ -176,7 +176,7 @@ TEST_F(GpuArenaTest, HandsOutWhatAnEndedTargetWasWriting) {
   EXPECT_EQ(bytes, kShape.slot_bytes);
 }
 
-TEST_F(GpuArenaTest, TellsClocksOnceAndTheNewestOfThem) {
+TEST_F(GpuArenaTest, ReportsClocksOnceAndTheNewestOfThem) {
   GpuArena arena = Open();
   memory_.AddClock(1);
   memory_.AddClock(2);
@@ -235,7 +235,7 @@ TEST(GpuFailure, HasAReasonForEachErrorAndARemedyWhereSomethingCanBeDone) {
   EXPECT_EQ(CuptiRelease(UINT32_MAX), "CUDA after 13.5");
 }
 
-TEST(GpuShimFile, IsCarriedByOurProgramAndToldItsPart) {
+TEST(GpuShimFile, IsCarriedByOurProgramAndReportedItsPart) {
   Result<GpuShimFile> shim = GpuShimFile::Carried();
   ASSERT_TRUE(shim.has_value()) << shim.error().message;
   pp_gpu_boot boot{};

@@ -20,7 +20,7 @@ std::vector<uint8_t> WithBoots(int count) {
   return bytes;
 }
 
-TEST(StubFile, IsCarriedByOurProgramAndToldItsPart) {
+TEST(StubFile, IsCarriedByOurProgramAndReportedItsPart) {
   Result<StubFile> stub = StubFile::Carried();
   ASSERT_TRUE(stub.has_value()) << stub.error().message;
   pp_boot boot{};

@@ -271,7 +271,7 @@ TEST(ExplainRefusal, NamesTheOtherTracer) {
   EXPECT_TRUE(Contains(error.message, std::to_string(tracer.pid().value) + " (tracer)")) << error.message;
 }
 
-TEST(ExplainRefusal, TellsAnOrdinaryUserWhoseProcessItIs) {
+TEST(ExplainRefusal, ReportsAnOrdinaryUserWhoseProcessItIs) {
   if (::geteuid() != 0) {
     GTEST_SKIP() << "needs root to become another user";
   }

@@ -30,7 +30,7 @@ int Wait(void* ends) {
   return ::read(*static_cast<int*>(ends), &byte, 1) < 0 ? 1 : 0;
 }
 
-TEST(HaveOneMemory, TellsAForkFromAVfork) {
+TEST(HaveOneMemory, ReportsAForkFromAVfork) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   alignas(16) static std::array<std::byte, 65536> stack;

@@ -80,7 +80,7 @@ const Wait kWaits[] = {
      WaitKind::kRunning},
 };
 
-TEST(ThreadActivity, TellsWhatABlockedThreadWaitsIn) {
+TEST(ThreadActivity, ReportsWhatABlockedThreadWaitsIn) {
   for (const Wait& wait : kWaits) {
     const Child child([&](auto say) {
       say(1);

@@ -54,8 +54,8 @@ class SignalStopTest : public testing::Test {
  protected:
   SignalStopTest()
       : child_([](auto say) {
-          static auto told = say;
-          ::signal(SIGUSR1, [](int) { told(7); });
+          static auto reported = say;
+          ::signal(SIGUSR1, [](int) { reported(7); });
           say(1);
           for (;;) {
             ::pause();

@@ -18,7 +18,7 @@ TEST(ExitCode, AreDistinct) {
   }
 }
 
-TEST(ExitCode, TellsCausesApart) {
+TEST(ExitCode, ReportsCausesApart) {
   EXPECT_EQ(ExitCodeOf(Code::kOk), ExitCode::kOk);
   EXPECT_EQ(ExitCodeOf(Code::kNotFound), ExitCode::kNoSuchProcess);
   EXPECT_EQ(ExitCodeOf(Code::kPermissionDenied), ExitCode::kPermission);

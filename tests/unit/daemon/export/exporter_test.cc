@@ -141,7 +141,7 @@ TEST(ExportTest, LimitsChromeEventsAndSaysSo) {
   EXPECT_GT(events, 1'900'000);
 }
 
-TEST(ExportTest, TellsTheRankOfWhatWasRecordedToToolsThatSearchForIt) {
+TEST(ExportTest, ReportsTheRankOfWhatWasRecordedToToolsThatSearchForIt) {
   const auto chrome = [](const std::vector<int>& ranks) {
     return Export(TraceOfRanks(ranks), ExportFormat::kChrome).bytes;
   };

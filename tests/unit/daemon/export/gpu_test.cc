@@ -153,7 +153,7 @@ TEST(GpuFactsTest, EveryLossIsACaution) {
   }
 }
 
-TEST(GpuReportTest, EachTellsOfItsOwn) {
+TEST(GpuReportTest, EachReportsOfItsOwn) {
   const std::string kernels = Report(GpuReport::kKernels);
   EXPECT_NE(kernels.find("gemm_kernel<float>"), std::string::npos) << kernels;
   EXPECT_NE(kernels.find("idle: nothing queued"), std::string::npos);

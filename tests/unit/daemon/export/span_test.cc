@@ -65,7 +65,7 @@ TEST(SpanFeedTest, ALongGapBelongsToNobody) {
   EXPECT_EQ(spans[1].start, Nanos::FromMillis(500));
 }
 
-TEST(SpanFeedTest, FollowsTheRateThatTheAccountingTells) {
+TEST(SpanFeedTest, FollowsTheRateThatTheAccountingReports) {
   Feeding feeding;
   Accounting accounting;
   feeding.feed.OnAccounting(accounting);
@@ -80,7 +80,7 @@ TEST(SpanFeedTest, FollowsTheRateThatTheAccountingTells) {
   EXPECT_EQ(spans[1].end, Nanos::FromMillis(200));
 }
 
-TEST(SpanFeedTest, StatesToldAheadSplitSpans) {
+TEST(SpanFeedTest, StatesReportedAheadSplitSpans) {
   Feeding feeding;
   feeding.feed.OnState(kTrack, Nanos::FromMillis(0), {ThreadState::kRunning, false, ""});
   feeding.feed.OnState(kTrack, Nanos::FromMillis(12), {ThreadState::kIdle, false, ""});
@@ -126,7 +126,7 @@ TEST(SpanSpoolTest, GivesBackEveryThreadInOrder) {
   }
 }
 
-TEST(SpanSpoolTest, TellsWhereItCouldNotWrite) {
+TEST(SpanSpoolTest, ReportsWhereItCouldNotWrite) {
   SpanSpool spool("/nonexistent");
   for (uint32_t i = 0; i < 1000; ++i) {
     spool.Append({.samples = 1});

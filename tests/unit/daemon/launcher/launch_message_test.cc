@@ -66,7 +66,7 @@ TEST(LaunchMessage, APeerComesBackWithoutItsCapabilities) {
   }
 }
 
-TEST(LaunchMessage, AnAdministratorIsToldToBeOne) {
+TEST(LaunchMessage, AnAdministratorIsReportedToBeOne) {
   PeerMessage sent{9, {PeerVerdict::kKnown, {Uid(0), Gid(0), {}, 1}, Pid(12)}};
   sent.peer.is_administrator = true;
   const auto got = DecodePeer(EncodePeer(sent));

@@ -180,15 +180,15 @@ void ExpectSame(const ThreadInfo& a, const ThreadInfo& b) {
   EXPECT_EQ(a.is_main, b.is_main);
 }
 
-void ExpectSame(const Scenario::Thread& told, const RecordedThread& read) {
-  ASSERT_EQ(told.infos.size(), read.infos.size());
-  for (size_t i = 0; i < told.infos.size(); ++i) {
-    ExpectSame(told.infos[i], read.infos[i]);
+void ExpectSame(const Scenario::Thread& reported, const RecordedThread& read) {
+  ASSERT_EQ(reported.infos.size(), read.infos.size());
+  for (size_t i = 0; i < reported.infos.size(); ++i) {
+    ExpectSame(reported.infos[i], read.infos[i]);
   }
-  EXPECT_EQ(told.samples, read.samples);
-  EXPECT_EQ(told.states, read.states);
-  ASSERT_EQ(told.locals.size(), read.locals.size());
-  for (const auto& [key, locals] : told.locals) {
+  EXPECT_EQ(reported.samples, read.samples);
+  EXPECT_EQ(reported.states, read.states);
+  ASSERT_EQ(reported.locals.size(), read.locals.size());
+  for (const auto& [key, locals] : reported.locals) {
     const auto& back = read.locals.at(key);
     ASSERT_EQ(locals.size(), back.size());
     for (size_t i = 0; i < locals.size(); ++i) {
@@ -201,7 +201,7 @@ void ExpectSame(const Scenario::Thread& told, const RecordedThread& read) {
 
 class RoundTrip : public testing::TestWithParam<uint32_t> {};
 
-TEST_P(RoundTrip, TellsWhatItWasTold) {
+TEST_P(RoundTrip, ReportsWhatItWasReported) {
   Scenario scenario(GetParam());
   scenario.Run(3000);
   const std::string& bytes = scenario.sink.bytes();

@@ -70,7 +70,7 @@ class TlsDoorTest : public testing::Test {
 };
 
 // The door's end may be requested while it still handles the first request.
-TEST_F(TlsDoorTest, EndsWhateverItWasToldJustBefore) {
+TEST_F(TlsDoorTest, EndsWhateverItWasReportedJustBefore) {
   for (int turn = 0; turn < 3000; ++turn) {
     auto door = Open();
     door->StopLettingIn();
@@ -81,7 +81,7 @@ TEST_F(TlsDoorTest, EndsWhateverItWasToldJustBefore) {
   }
 }
 
-TEST_F(TlsDoorTest, CountsWhomItRefusesAlsoWhereItDoesNotTellOfEach) {
+TEST_F(TlsDoorTest, CountsWhomItRefusesAlsoWhereItDoesNotReportOfEach) {
   constexpr size_t kAtOnce = 30;
   std::atomic<size_t> counted = 0;
   const auto door = Open([&](const Error&, size_t times) { counted += times; });

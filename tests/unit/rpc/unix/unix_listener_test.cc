@@ -234,7 +234,7 @@ TEST_F(Listening, CancelsWhatGoesOnWhenItShutsDown) {
   EXPECT_FALSE(Ask(channel, &node).ok());
 }
 
-TEST_F(Listening, TellsItsHealthAndItsServices) {
+TEST_F(Listening, ReportsItsHealthAndItsServices) {
   auto channel = Connect();
   const auto call = [&](const char* method, std::string_view message) {
     grpc::GenericStub stub(channel);
@@ -294,7 +294,7 @@ TEST_F(Listening, RefusesMessagesBeyondItsLimit) {
   EXPECT_TRUE(Ask(Connect(), &node).ok());
 }
 
-TEST_F(Listening, TellsAnybodyElseWhyNot) {
+TEST_F(Listening, ReportsAnybodyElseWhyNot) {
   Listen({Uid(::getuid() + 1)});
   Node node;
   const grpc::Status status = Ask(Connect(), &node);

@@ -88,14 +88,14 @@ TEST_F(GpuLaunchesTest, ADeepStackIsMarked) {
   EXPECT_TRUE(stack->is_deeper);
 }
 
-TEST_F(GpuLaunchesTest, TheDriversCallWithinTheRuntimesIsNotToldAgain) {
+TEST_F(GpuLaunchesTest, TheDriversCallWithinTheRuntimesIsNotReportedAgain) {
   Launch(5);
   Launch(5);
   Launch(6);
   EXPECT_EQ(Drain().size(), 2);
 }
 
-TEST_F(GpuLaunchesTest, AThreadTellsOfSoManyASecondAndTheRestIsCounted) {
+TEST_F(GpuLaunchesTest, AThreadReportsOfSoManyASecondAndTheRestIsCounted) {
   gpu_target_pace(PP_GPU_LAUNCH_SINGLE, 5 * kMillisecond, 15 * kMillisecond);
   gpu_target_pace(PP_GPU_LAUNCH_GRAPH, 50 * kMillisecond, 0);
   uint32_t correlation = 0;
@@ -113,11 +113,11 @@ TEST_F(GpuLaunchesTest, AThreadTellsOfSoManyASecondAndTheRestIsCounted) {
   for (int i = 0; i < 1000; ++i, gpu_target_pass_time(kMillisecond)) {
     Launch(++correlation);
   }
-  const size_t told = Drain().size();
-  EXPECT_GE(told, 200);
-  EXPECT_LE(told, 200 + 4);
+  const size_t reported = Drain().size();
+  EXPECT_GE(reported, 200);
+  EXPECT_LE(reported, 200 + 4);
   gpu_target_count();
-  EXPECT_EQ(head().launches_refused, 6 + 1 + 1 + 1000 - told);
+  EXPECT_EQ(head().launches_refused, 6 + 1 + 1 + 1000 - reported);
 }
 
 TEST_F(GpuLaunchesTest, ThreadsWithoutPythonAreLeftOutAndSpendNothing) {

@@ -27,7 +27,7 @@ Walked Walk(const MadeStack& stack, const pp_gpu_python& python) {
 }
 Walked Walk(const MadeStack& stack) { return Walk(stack, stack.Python()); }
 
-TEST(GpuWalk, TellsEveryFrameTheInnermostFirst) {
+TEST(GpuWalk, ReportsEveryFrameTheInnermostFirst) {
   const MadeStack stack(3);
   const Walked walked = Walk(stack);
   EXPECT_EQ(walked.chain.end, static_cast<uint32_t>(PP_GPU_WALK_WHOLE));

@@ -20,10 +20,10 @@ constexpr int kPatienceMs = 60'000;  // nothing here takes long, unless it hangs
 constexpr uint64_t kForEver = UINT64_MAX;
 constexpr char kWentOn = 't', kChildWentOn = 'c', kChildDied = 'x';
 
-int told_to = -1;  // in the target
+int reported_to = -1;  // in the target
 
-void Tell(char what) {
-  if (::write(told_to, &what, 1) != 1) {
+void Report(char what) {
+  if (::write(reported_to, &what, 1) != 1) {
     ::_exit(1);
   }
 }
@@ -33,7 +33,7 @@ void Fork(int /*signal*/) { static_cast<void>(::fork()); }
 void LookAtChild(int /*signal*/) {
   int status = 0;
   if (::waitpid(-1, &status, WNOHANG) > 0 && status != 0) {
-    Tell(kChildDied);
+    Report(kChildDied);
   }
 }
 
@@ -83,7 +83,7 @@ class WaitingTest : public ::testing::Test {
 
   // Memory as the stub makes it: what is shared is not mapped in a child, what is private is zero there.
   [[noreturn]] void RunTarget(uint64_t longest) {
-    told_to = pipe_[1];
+    reported_to = pipe_[1];
     const pid_t self = ::getpid();
     ::madvise(tables_, event_target_tables_size(), MADV_WIPEONFORK);
     ::madvise(channel_, event_target_channel_size(), MADV_DONTFORK);
@@ -100,12 +100,12 @@ class WaitingTest : public ::testing::Test {
       event_target_event(PP_TAG_START);
     }
     event_target_event(PP_TAG_START);
-    Tell(::getpid() == self ? kWentOn : kChildWentOn);
+    Report(::getpid() == self ? kWentOn : kChildWentOn);
     ::_exit(0);
   }
 
   // The next report of the target; 0: there is none.
-  char Told() {
+  char Reported() {
     pollfd heard{pipe_[0], POLLIN, 0};
     char what = 0;
     return ::poll(&heard, 1, kPatienceMs) == 1 && ::read(pipe_[0], &what, 1) == 1 ? what : '\0';
@@ -121,7 +121,7 @@ TEST_F(WaitingTest, RoomEndsIt) {
   StartTarget(kForEver);
   const uint64_t head = Look(ring().head);
   MakeRoom();
-  EXPECT_EQ(Told(), kWentOn);
+  EXPECT_EQ(Reported(), kWentOn);
   EXPECT_EQ(ring().holds, 1U);
   EXPECT_EQ(ring().lost_total, 0U);
   EXPECT_EQ(ring().head, head + 3);
@@ -134,7 +134,7 @@ TEST_F(WaitingTest, RoomEndsIt) {
 
 TEST_F(WaitingTest, TimeEndsIt) {
   StartTarget(1'000);
-  EXPECT_EQ(Told(), kWentOn);
+  EXPECT_EQ(Reported(), kWentOn);
   EXPECT_EQ(ring().lost_total, 1U);
   EXPECT_GE(ring().held_time, 1'000U);
 }
@@ -146,7 +146,7 @@ TEST_F(WaitingTest, DisarmingEndsIt) {
   const iovec from{&armed, sizeof armed};
   const iovec to{&static_cast<pp_private*>(tables_)->armed, sizeof armed};
   ASSERT_EQ(::process_vm_writev(target_, &from, 1, &to, 1, 0), static_cast<ssize_t>(sizeof armed));
-  EXPECT_EQ(Told(), kWentOn);
+  EXPECT_EQ(Reported(), kWentOn);
   EXPECT_EQ(ring().head, head);
   EXPECT_EQ(ring().lost_total, 0U);
 }
@@ -161,7 +161,7 @@ TEST_F(WaitingTest, StoppingAndGoingOnDoesNot) {
     ASSERT_EQ(::kill(target_, SIGCONT), 0);
   }
   MakeRoom();
-  EXPECT_EQ(Told(), kWentOn);
+  EXPECT_EQ(Reported(), kWentOn);
   EXPECT_EQ(ring().lost_total, 0U);
 }
 
@@ -170,11 +170,11 @@ TEST_F(WaitingTest, AChildThatIsForkedMeanwhileGoesOnAlone) {
   const uint64_t head = Look(ring().head);
   for (int i = 0; i < 20; ++i) {
     ASSERT_EQ(::kill(target_, SIGUSR1), 0);
-    ASSERT_EQ(Told(), kChildWentOn);
+    ASSERT_EQ(Reported(), kChildWentOn);
   }
   EXPECT_EQ(Look(ring().head), head);
   MakeRoom();
-  EXPECT_EQ(Told(), kWentOn);
+  EXPECT_EQ(Reported(), kWentOn);
   EXPECT_EQ(ring().head, head + 3);
 }
 

@@ -88,7 +88,7 @@ TEST(CapturesText, ACancelledOneSaysSo) {
   EXPECT_NE(EventLine(cancelled, {}).find("(as asked)"), std::string::npos);
 }
 
-TEST(CapturesText, AFailureIsToldWithItsReason) {
+TEST(CapturesText, AFailureIsReportedWithItsReason) {
   RemoteCapture failed = Ended();
   failed.state = RemoteState::kFailed;
   failed.error = Error{Code::kFailedPrecondition, "not Python", "give another"};

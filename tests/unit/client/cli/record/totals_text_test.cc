@@ -34,7 +34,7 @@ TEST(TotalsText, ClosingLines) {
             "the time");
 }
 
-TEST(TotalsText, WhatStopsDidIsTold) {
+TEST(TotalsText, WhatStopsDidIsReported) {
   Accounting totals = SomeTotals();
   totals.stopped_total = Nanos::FromMillis(50);
   totals.starting_cpu = Nanos::FromMillis(20);

@@ -88,14 +88,14 @@ class TraceSpoolerTest : public testing::Test {
   std::string folder_ = MakeFolder();
   SpoolFile spool_ = SpoolFile::Create(folder_ + "/x").value();
   Progress progress_{Progress::Style::kSilent, v1::MODE_SAMPLE, Nanos(), ""};
-  std::vector<std::string> told_;
-  std::function<void(std::string_view)> tell_ = [this](std::string_view notice) { told_.emplace_back(notice); };
+  std::vector<std::string> reported_;
+  std::function<void(std::string_view)> report_ = [this](std::string_view notice) { reported_.emplace_back(notice); };
 };
 
 TEST_F(TraceSpoolerTest, SpoolsEverything) {
   FakeStream stream(TraceOf(100));
   Interrupts interrupts(Interrupts::Mode::kAlone);
-  TraceSpooler spooler(stream, spool_, interrupts, progress_, tell_);
+  TraceSpooler spooler(stream, spool_, interrupts, progress_, report_);
   spooler.Run();
   EXPECT_EQ(spool_.size(), stream.bytes_.size());
   EXPECT_EQ(spooler.meter().Totals().samples, 100U);
@@ -103,7 +103,7 @@ TEST_F(TraceSpoolerTest, SpoolsEverything) {
   EXPECT_FALSE(spooler.aborted());
   EXPECT_FALSE(spooler.collector_error().has_value());
   EXPECT_FALSE(stream.stopped_);
-  EXPECT_EQ(told_, (std::vector<std::string>{"it costs something", "something is not in it"}));
+  EXPECT_EQ(reported_, (std::vector<std::string>{"it costs something", "something is not in it"}));
 }
 
 TEST_F(TraceSpoolerTest, FirstInterruptStopsAndTakesTheRest) {
@@ -111,7 +111,7 @@ TEST_F(TraceSpoolerTest, FirstInterruptStopsAndTakesTheRest) {
   stream.hangs_ = true;
   stream.interrupts_ = 1;
   Interrupts interrupts(Interrupts::Mode::kAlone);
-  TraceSpooler spooler(stream, spool_, interrupts, progress_, tell_);
+  TraceSpooler spooler(stream, spool_, interrupts, progress_, report_);
   spooler.Run();
   EXPECT_TRUE(stream.stopped_);
   EXPECT_FALSE(stream.killed_);
@@ -122,7 +122,7 @@ TEST_F(TraceSpoolerTest, SecondInterruptAborts) {
   FakeStream stream(TraceOf(100));
   stream.interrupts_ = 2;
   Interrupts interrupts(Interrupts::Mode::kAlone);
-  TraceSpooler spooler(stream, spool_, interrupts, progress_, tell_);
+  TraceSpooler spooler(stream, spool_, interrupts, progress_, report_);
   spooler.Run();
   EXPECT_TRUE(stream.killed_);
   EXPECT_TRUE(spooler.aborted());
@@ -133,7 +133,7 @@ TEST_F(TraceSpoolerTest, CommandGetsTheFirstInterruptToItself) {
   stream.interrupts_ = 1;
   stream.command_ = Pid(71);
   Interrupts interrupts(Interrupts::Mode::kWithCommand);
-  TraceSpooler spooler(stream, spool_, interrupts, progress_, tell_);
+  TraceSpooler spooler(stream, spool_, interrupts, progress_, report_);
   spooler.Run();
   EXPECT_FALSE(stream.stopped_);
   EXPECT_EQ(stream.forwarded_, std::vector<int>{SIGINT}) << "raise() is not the terminal: the command did not get it";
@@ -143,7 +143,7 @@ TEST_F(TraceSpoolerTest, CommandGetsTheFirstInterruptToItself) {
 TEST_F(TraceSpoolerTest, WhatIsNoTraceIsAnError) {
   FakeStream stream(std::vector<std::byte>(1000, std::byte{0xff}));
   Interrupts interrupts(Interrupts::Mode::kAlone);
-  TraceSpooler spooler(stream, spool_, interrupts, progress_, tell_);
+  TraceSpooler spooler(stream, spool_, interrupts, progress_, report_);
   spooler.Run();
   ASSERT_TRUE(spooler.collector_error().has_value());
   EXPECT_EQ(spooler.collector_error()->code, Code::kDataLoss);
@@ -155,7 +155,7 @@ TEST_F(TraceSpoolerTest, CutTraceCountsWhatArrived) {
   bytes.erase(bytes.end() - 20, bytes.end());
   FakeStream stream(bytes);
   Interrupts interrupts(Interrupts::Mode::kAlone);
-  TraceSpooler spooler(stream, spool_, interrupts, progress_, tell_);
+  TraceSpooler spooler(stream, spool_, interrupts, progress_, report_);
   spooler.Run();
   EXPECT_EQ(spooler.meter().Totals().samples, 100U);
   EXPECT_FALSE(spooler.meter().end().has_value());

@@ -68,12 +68,12 @@ class CallNamesTest : public testing::Test {
   CallNamesTest() { head_.watches_code = 1; }
 
   void Watch() { names_.WatchFreed(reader_); }
-  void Free(RemoteAddr code, uint64_t when, const std::string& next, const std::string& told = "") {
+  void Free(RemoteAddr code, uint64_t when, const std::string& next, const std::string& reported = "") {
     pp_freed& entry = table_[head_.freed++ % PP_FREED_ENTRIES];
     entry = {.when = when, .code = code.value};
-    entry.name_length = static_cast<uint16_t>(told.size());
-    std::memcpy(entry.name, told.data() + told.size() - std::min(told.size(), sizeof entry.name),
-                std::min(told.size(), sizeof entry.name));
+    entry.name_length = static_cast<uint16_t>(reported.size());
+    std::memcpy(entry.name, reported.data() + reported.size() - std::min(reported.size(), sizeof entry.name),
+                std::min(reported.size(), sizeof entry.name));
     memory_.tenants[code] = next;
   }
   std::string At(uint64_t when, RemoteAddr code = kPlace) {
@@ -115,7 +115,7 @@ TEST_F(CallNamesTest, WhatWasFreedBeforeItCouldBeReadHasNoName) {
   EXPECT_EQ(At(10), kGone);
 }
 
-TEST_F(CallNamesTest, WhatWasFreedBeforeItCouldBeReadIsCalledWhatWasTold) {
+TEST_F(CallNamesTest, WhatWasFreedBeforeItCouldBeReadIsCalledWhatWasReported) {
   Watch();
   memory_.tenants[kPlace] = "third";
   Free(kPlace, 20, "second", "first");
@@ -129,7 +129,7 @@ TEST_F(CallNamesTest, WhatWasFreedBeforeItCouldBeReadIsCalledWhatWasTold) {
   EXPECT_EQ(memory_.asked, 2);
 }
 
-TEST_F(CallNamesTest, OfALongNameTheEndIsTold) {
+TEST_F(CallNamesTest, OfALongNameTheEndIsReported) {
   Watch();
   const std::string name(60, 'n');
   Free(kPlace, 20, "", name);
@@ -173,7 +173,7 @@ TEST_F(CallNamesTest, TwoWereFreedSinceItWasLastAsked) {
   EXPECT_EQ(At(35), "third");
 }
 
-TEST_F(CallNamesTest, NamesAreNotComparedWhereItIsToldWhatIsFreed) {
+TEST_F(CallNamesTest, NamesAreNotComparedWhereItIsReportedWhatIsFreed) {
   Watch();
   memory_.tenants[kPlace] = "first";
   for (uint64_t when = 1; when < 10; ++when) {
@@ -246,7 +246,7 @@ TEST_F(CallNamesTest, WithoutAWordNamesAreCompared) {
   EXPECT_EQ(At(30), "second");
 }
 
-TEST_F(CallNamesTest, WhatMayNotHaveBeenToldIsNobodysName) {
+TEST_F(CallNamesTest, WhatMayNotHaveBeenReportedIsNobodysName) {
   Watch();
   memory_.tenants[kPlace] = "first";
   EXPECT_EQ(At(10), "first");

@@ -29,7 +29,7 @@ TEST_F(CallReplayerTest, ASwitchThatComesToNothingIsNone) {
             "0(m running 4)");
 }
 
-TEST_F(CallReplayerTest, AStackThatNobodyKnewIsToldFromInside) {
+TEST_F(CallReplayerTest, AStackThatNobodyKnewIsReportedFromInside) {
   EXPECT_EQ(Replay({{PP_TAG_SWITCH, 0x1000},
                     {PP_TAG_BELOW, 'h'},
                     {PP_TAG_BELOW, 'g'},
@@ -42,7 +42,7 @@ TEST_F(CallReplayerTest, AStackThatNobodyKnewIsToldFromInside) {
 }
 
 // The records after the gap repeat the frames of each stack. Calls that are not among them have ended.
-TEST_F(CallReplayerTest, AfterAGapStacksAreToldAgain) {
+TEST_F(CallReplayerTest, AfterAGapStacksAreReportedAgain) {
   EXPECT_EQ(Replay({{PP_TAG_SWITCH, 0x1000},
                     {PP_TAG_START, 'f'},
                     {PP_TAG_SWITCH, 0x2001},

@@ -59,7 +59,7 @@ TEST_F(CallReplayerTest, WhatHasBroughtTheTracerInIsNotShown) {
   EXPECT_EQ(context.counts.unmatched_ends + context.counts.nameless, 0);
 }
 
-TEST_F(CallReplayerTest, AFirstStartMayTellOfTheFrameThatStandsAtItsBeginning) {
+TEST_F(CallReplayerTest, AFirstStartMayReportOfTheFrameThatStandsAtItsBeginning) {
   EXPECT_EQ(Replay({{PP_TAG_START, 'b'}, {PP_TAG_RETURN, 'b'}}, Standing("ab", true)),
             "0(a running 0(b running 2) 1000000)cut");
   EXPECT_EQ(context.counts.reconciled, 1);
@@ -67,15 +67,15 @@ TEST_F(CallReplayerTest, AFirstStartMayTellOfTheFrameThatStandsAtItsBeginning) {
   EXPECT_EQ(Replay({{PP_TAG_START, 'b'}, {PP_TAG_RETURN, 'b'}}, Standing("ab")),
             "0(a running 0(b running 1(b 2) 1000000)cut 1000000)cut");
   // The frame has reported its start already, so it calls itself.
-  ThreadSnapshot told = Standing("ab", true);
-  told.unarmed_frame = RemoteAddr(0x2000);
-  told.unarmed_tag = PP_TAG_START;
-  EXPECT_EQ(Replay({{PP_TAG_START, 'b'}, {PP_TAG_RETURN, 'b'}}, told),
+  ThreadSnapshot reported = Standing("ab", true);
+  reported.unarmed_frame = RemoteAddr(0x2000);
+  reported.unarmed_tag = PP_TAG_START;
+  EXPECT_EQ(Replay({{PP_TAG_START, 'b'}, {PP_TAG_RETURN, 'b'}}, reported),
             "0(a running 0(b running 1(b 2) 1000000)cut 1000000)cut");
   // The frame was about to report its start, though its instruction no longer shows that.
-  told.frames.back().at_beginning = false;
-  told.unarmed_pending = true;
-  EXPECT_EQ(Replay({{PP_TAG_START, 'b'}, {PP_TAG_RETURN, 'b'}}, told), "0(a running 0(b running 2) 1000000)cut");
+  reported.frames.back().at_beginning = false;
+  reported.unarmed_pending = true;
+  EXPECT_EQ(Replay({{PP_TAG_START, 'b'}, {PP_TAG_RETURN, 'b'}}, reported), "0(a running 0(b running 2) 1000000)cut");
   // Only the first event is treated so.
   EXPECT_EQ(Replay({{PP_TAG_START, 'c'}, {PP_TAG_RETURN, 'c'}, {PP_TAG_START, 'b'}}, Standing("ab", true)),
             "0(a running 0(b running 1(c 2) 3(b 1000000)cut 1000000)cut 1000000)cut");
@@ -111,15 +111,16 @@ TEST_F(CallReplayerTest, AFirstResumeIsOfTheSameFrameOnly) {
       "0(a running 0(g running 1(g resumed g1 2)yield 1000000)cut 1000000)cut");
 }
 
-TEST_F(CallReplayerTest, ATopThatHadToldOfItsEndIsGone) {
+TEST_F(CallReplayerTest, ATopThatHadReportedOfItsEndIsGone) {
   // The thread reported the end before it was armed …
-  ThreadSnapshot told = Standing("aff");
-  told.unarmed_frame = RemoteAddr(0x3000);
-  told.unarmed_tag = PP_TAG_RETURN;
-  EXPECT_EQ(Replay({{PP_TAG_RETURN, 'f'}, {PP_TAG_RETURN, 'a'}}, told), "0(a running 0(f running 0(f running 0) 1) 2)");
+  ThreadSnapshot reported = Standing("aff");
+  reported.unarmed_frame = RemoteAddr(0x3000);
+  reported.unarmed_tag = PP_TAG_RETURN;
+  EXPECT_EQ(Replay({{PP_TAG_RETURN, 'f'}, {PP_TAG_RETURN, 'a'}}, reported),
+            "0(a running 0(f running 0(f running 0) 1) 2)");
   // … or is about to …
-  told.unarmed_pending = true;
-  EXPECT_EQ(Replay({{PP_TAG_RETURN, 'f'}, {PP_TAG_RETURN, 'f'}}, told),
+  reported.unarmed_pending = true;
+  EXPECT_EQ(Replay({{PP_TAG_RETURN, 'f'}, {PP_TAG_RETURN, 'f'}}, reported),
             "0(a running 0(f running 0(f running 1) 2) 1000000)cut");
   // … or the first end is that of the caller.
   EXPECT_EQ(Replay({{PP_TAG_RETURN, 'a'}}, Standing("ab")), "0(a running 0(b running 1) 1)");
@@ -416,7 +417,7 @@ TEST_F(CallReplayerTest, NonsenseNests) {
   }
 }
 
-TEST_F(CallReplayerTest, TheWordOfTheRingSaysWhatWasLastTold) {
+TEST_F(CallReplayerTest, TheWordOfTheRingSaysWhatWasLastReported) {
   ThreadSnapshot snapshot;
   snapshot.SetUnarmed(PP_UNARMED(0x7f1234567890, PP_TAG_YIELD) | PP_UNARMED_PENDING);
   EXPECT_EQ(snapshot.unarmed_frame, RemoteAddr(0x7f1234567890));

@@ -25,7 +25,7 @@ struct Opened {
       : request(RequestOf(asked, duration)),
         steps(request.spec().trace()),
         window(request, {3, minor, 0}, steps, [this](std::string_view notice) { said += std::string(notice) + "\n"; }) {
-    window.TellBefore();
+    window.ReportBefore();
     window.Begin(kBegin);
   }
   static CaptureTask RequestOf(const Asked& asked, double duration) {
@@ -56,12 +56,12 @@ TEST(CallWindow, GoesByTime) {
   EXPECT_FALSE(by_the_service.window.IsOver(At(4), 0));
   EXPECT_TRUE(by_the_service.window.IsOver(At(5), 0));
   for (Opened* one : {&limited, &endless, &by_the_service}) {
-    one->window.TellAfter(At(6), {});
+    one->window.ReportAfter(At(6), {});
     EXPECT_EQ(one->said, "");
   }
 }
 
-TEST(CallWindow, WhereBytecodesAreTaxedItIsShortAndTold) {
+TEST(CallWindow, WhereBytecodesAreTaxedItIsShortAndReported) {
   for (const VersionFacts& facts : SupportedVersions()) {
     const uint8_t minor = facts.minor;
     const bool is_taxed = minor == 10 || minor == 11;
@@ -91,7 +91,7 @@ TEST(CallWindow, EndsAfterTheStepsAndSaysWhich) {
     opened.steps.OnStepEnd(At(end));
   }
   EXPECT_TRUE(opened.window.IsOver(At(3), 0));
-  opened.window.TellAfter(At(3), {});
+  opened.window.ReportAfter(At(3), {});
   EXPECT_EQ(opened.said, "recorded 2 whole steps: 0 to 1\n");
 }
 
@@ -100,12 +100,12 @@ TEST(CallWindow, SaysWhenFewerStepsCame) {
   opened.steps.OnStepEnd(At(1));
   opened.steps.OnStepEnd(At(5));
   EXPECT_TRUE(opened.window.IsOver(At(10), 0));
-  opened.window.TellAfter(At(10), {});
+  opened.window.ReportAfter(At(10), {});
   EXPECT_EQ(opened.said, "recorded 1 whole step: 0 (of 5 asked for)\n");
   Opened none({.schedule = Schedule{.wait = 3, .warmup = 1, .active = 1}}, 10);
   none.steps.OnStepEnd(At(1));
   none.steps.OnStepEnd(At(2));
-  none.window.TellAfter(At(10), {});
+  none.window.ReportAfter(At(10), {});
   EXPECT_EQ(none.said, "no whole step was recorded: the window ended in step 1, counted from 0\n");
 }
 
@@ -139,7 +139,7 @@ TEST(CallWindow, WithoutStepsItGoesOnByTimeAndSaysSo) {
 TEST(CallWindow, EndedBeforeAStepCame) {
   Opened opened({.steps = 2}, 60);
   EXPECT_FALSE(opened.window.IsOver(At(1), 0));
-  opened.window.TellAfter(At(1), {});
+  opened.window.ReportAfter(At(1), {});
   EXPECT_EQ(opened.said, "no step of a torch.optim.Optimizer ended in 1.0 s: nothing was recorded\n");
 }
 
@@ -147,7 +147,7 @@ TEST(CallWindow, EndsAtTheFirstLossWhereThatIsAskedFor) {
   Opened opened({.on_full = v1::ON_FULL_STOP}, 60);
   EXPECT_FALSE(opened.window.IsOver(At(1), 0));
   EXPECT_TRUE(opened.window.IsOver(At(2), 12));
-  opened.window.TellAfter(At(2), {});
+  opened.window.ReportAfter(At(2), {});
   EXPECT_EQ(opened.said,
             "ended 2.000 s after its begin, because a buffer was full and 12 events were lost (--on-full stop)\n");
 }
@@ -158,7 +158,7 @@ TEST(CallWindow, SaysWhatAScheduleShouldHaveAndWhoWasNotTraced) {
   opened.steps.OnStepEnd(At(1));
   opened.steps.OnStepEnd(At(2));
   opened.said.clear();
-  opened.window.TellAfter(At(3), {.children = 1});
+  opened.window.ReportAfter(At(3), {.children = 1});
   EXPECT_EQ(opened.said,
             "recorded 1 whole step: 0\n"
             "1 child of process 7 was there meanwhile and not traced: each can be recorded by its own --pid\n");

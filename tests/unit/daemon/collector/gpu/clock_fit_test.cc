@@ -38,7 +38,7 @@ TEST(ClockFit, KnowsNothingBeforeThereIsALine) {
   EXPECT_EQ(fit.unsure().value, 0);
 }
 
-TEST(ClockFit, TellsTimesBeforeBetweenAndAfter) {
+TEST(ClockFit, ReportsTimesBeforeBetweenAndAfter) {
   ClockFit fit;
   for (int64_t at = 0; at <= 2000; at += 8) {
     fit.Add(Counter(kBegin + at * kMilli), Nanos(kBegin + at * kMilli), kWidth);
@@ -128,7 +128,7 @@ TEST(ClockFit, SeesAStepBeforeThereIsALine) {
 }
 
 // The clock may run at another rate afterwards, as another tool may have replaced it.
-TEST(ClockFit, TellsNoTimeBetweenAStepAndTheNextLine) {
+TEST(ClockFit, ReportsNoTimeBetweenAStepAndTheNextLine) {
   ClockFit fit;
   for (int64_t at = 0; at < 400; at += 100) {
     fit.Add(Counter(kBegin + at * kMilli), Nanos(kBegin + at * kMilli), kWidth);

@@ -73,7 +73,7 @@ struct Said {
     return request;
   }
   static uint64_t NameAt(size_t at) { return reinterpret_cast<uint64_t>(names + at); }
-  void Tell(uint32_t flags, uint32_t number, int64_t when, uint64_t name = 0, uint64_t domain = 0, uint32_t of = 2) {
+  void Report(uint32_t flags, uint32_t number, int64_t when, uint64_t name = 0, uint64_t domain = 0, uint32_t of = 2) {
     std::array<uint8_t, kSize> record{};
     const auto put = [&](size_t at, auto value) { std::memcpy(record.data() + at, &value, sizeof value); };
     put(0, uint32_t{12});
@@ -115,12 +115,12 @@ using Kind = GpuAnnotationKind;
 
 TEST(GpuAnnotations, ARangeIsItsBeginAndItsEndWhicheverComesFirst) {
   Said said;
-  said.Tell(kBegin, 1, 100, Said::NameAt(kFirst), Said::NameAt(kDomain));
-  said.Tell(kEnd, 2, 300);
+  said.Report(kBegin, 1, 100, Said::NameAt(kFirst), Said::NameAt(kDomain));
+  said.Report(kEnd, 2, 300);
   said.annotations.Settle();
-  said.Tell(kEnd, 1, 400);
-  said.Tell(kBegin, 2, 200, Said::NameAt(kSecond));
-  said.Tell(kMark, 3, 250, Said::NameAt(kFirst));
+  said.Report(kEnd, 1, 400);
+  said.Report(kBegin, 2, 200, Said::NameAt(kSecond));
+  said.Report(kMark, 3, 250, Said::NameAt(kFirst));
   EXPECT_EQ(said.Finish(), (std::vector<What>{{Kind::kMark, 250, 250, "first", ""},
                                               {Kind::kRange, 200, 300, "second", ""},
                                               {Kind::kRange, 100, 400, "first", "domain"}}));
@@ -132,10 +132,10 @@ TEST(GpuAnnotations, ARangeIsItsBeginAndItsEndWhicheverComesFirst) {
 
 TEST(GpuAnnotations, HalvesAreCounted) {
   Said said;
-  said.Tell(kEnd, 1, 100);
-  said.Tell(kBegin, 2, 200, Said::NameAt(kSecond));
-  said.Tell(kBegin, 3, 500, Said::NameAt(kFirst));
-  said.Tell(kEnd, 3, 400);  // before the begin, so it belongs to another range
+  said.Report(kEnd, 1, 100);
+  said.Report(kBegin, 2, 200, Said::NameAt(kSecond));
+  said.Report(kBegin, 3, 500, Said::NameAt(kFirst));
+  said.Report(kEnd, 3, 400);  // before the begin, so it belongs to another range
   EXPECT_EQ(said.Finish(), (std::vector<What>{{Kind::kOpenRange, 500, 1000, "first", ""},
                                               {Kind::kOpenRange, 200, 1000, "second", ""}}));
   EXPECT_EQ(said.counts.annotations_without_begin, 2);
@@ -145,13 +145,13 @@ TEST(GpuAnnotations, HalvesAreCounted) {
 TEST(GpuAnnotations, WhatMeansNothingIsCounted) {
   Said said;
   said.clock.Saw(said.base, said.base);
-  said.Tell(kBegin, 1, 0, Said::NameAt(kFirst));                 // no time
-  said.Tell(kMark, 2, 100, Said::NameAt(kFirst), 0, 4);          // of no thread
-  said.Tell(0, 3, 100, Said::NameAt(kFirst));                    // neither begin nor end
-  said.Tell(kMark, 4, 3'600'000'000'000, Said::NameAt(kFirst));  // an hour in the future
-  said.Tell(kBegin, 5, 100, Said::NameAt(kFirst));
-  said.Tell(kBegin, 5, 200, Said::NameAt(kFirst));  // the same number again
-  said.Tell(kEnd, 5, 300);
+  said.Report(kBegin, 1, 0, Said::NameAt(kFirst));                 // no time
+  said.Report(kMark, 2, 100, Said::NameAt(kFirst), 0, 4);          // of no thread
+  said.Report(0, 3, 100, Said::NameAt(kFirst));                    // neither begin nor end
+  said.Report(kMark, 4, 3'600'000'000'000, Said::NameAt(kFirst));  // an hour in the future
+  said.Report(kBegin, 5, 100, Said::NameAt(kFirst));
+  said.Report(kBegin, 5, 200, Said::NameAt(kFirst));  // the same number again
+  said.Report(kEnd, 5, 300);
   EXPECT_EQ(said.Finish(), (std::vector<What>{{Kind::kRange, 200, 300, "first", ""}}));
   EXPECT_EQ(said.counts.annotations_lost, 5);
 }
@@ -159,23 +159,23 @@ TEST(GpuAnnotations, WhatMeansNothingIsCounted) {
 TEST(GpuAnnotations, WhatEndedBeforeTheCaptureIsNone) {
   Said said;
   said.annotations.Open(said.base + Nanos(300));
-  said.Tell(kMark, 1, 100, Said::NameAt(kFirst));
-  said.Tell(kBegin, 2, 100, Said::NameAt(kFirst));
-  said.Tell(kEnd, 2, 200);
-  said.Tell(kBegin, 3, 100, Said::NameAt(kSecond));
-  said.Tell(kEnd, 3, 400);
+  said.Report(kMark, 1, 100, Said::NameAt(kFirst));
+  said.Report(kBegin, 2, 100, Said::NameAt(kFirst));
+  said.Report(kEnd, 2, 200);
+  said.Report(kBegin, 3, 100, Said::NameAt(kSecond));
+  said.Report(kEnd, 3, 400);
   EXPECT_EQ(said.Finish(), (std::vector<What>{{Kind::kRange, 100, 400, "second", ""}}));
 }
 
 TEST(GpuAnnotations, WhatGoesOnIsCutWhereTheCaptureIsOver) {
   Said said;
-  said.Tell(kBegin, 1, 100, Said::NameAt(kFirst));
-  said.Tell(kBegin, 2, 200, Said::NameAt(kSecond));
+  said.Report(kBegin, 1, 100, Said::NameAt(kFirst));
+  said.Report(kBegin, 2, 200, Said::NameAt(kSecond));
   said.annotations.Close(said.base + Nanos(300));
   said.annotations.Close(said.base + Nanos(900));  // closed already
-  said.Tell(kEnd, 2, 400);
-  said.Tell(kBegin, 3, 350, Said::NameAt(kFirst));
-  said.Tell(kMark, 4, 350, Said::NameAt(kFirst));
+  said.Report(kEnd, 2, 400);
+  said.Report(kBegin, 3, 350, Said::NameAt(kFirst));
+  said.Report(kMark, 4, 350, Said::NameAt(kFirst));
   EXPECT_EQ(said.Finish(),
             (std::vector<What>{{Kind::kOpenRange, 100, 300, "first", ""}, {Kind::kRange, 200, 400, "second", ""}}));
   EXPECT_EQ(said.counts.annotations_without_end, 1);
@@ -184,9 +184,9 @@ TEST(GpuAnnotations, WhatGoesOnIsCutWhereTheCaptureIsOver) {
 
 TEST(GpuAnnotations, WhereRecordsAreMissingNothingIsSaidToGoOn) {
   Said said;
-  said.Tell(kBegin, 1, 100, Said::NameAt(kFirst));
-  said.Tell(kBegin, 2, 200, Said::NameAt(kSecond));
-  said.Tell(kEnd, 2, 400);
+  said.Report(kBegin, 1, 100, Said::NameAt(kFirst));
+  said.Report(kBegin, 2, 200, Said::NameAt(kSecond));
+  said.Report(kEnd, 2, 400);
   EXPECT_EQ(said.Finish(1000, 1), (std::vector<What>{{Kind::kRange, 200, 400, "second", ""}}));
   EXPECT_EQ(said.counts.annotations_without_end, 0);
   EXPECT_EQ(said.counts.annotations_lost, 1);
@@ -194,7 +194,7 @@ TEST(GpuAnnotations, WhereRecordsAreMissingNothingIsSaidToGoOn) {
 
 TEST(GpuAnnotations, WhatIsOfTheProcessIsOfItsMainThread) {
   Said said;
-  said.Tell(kMark, 1, 100, Said::NameAt(kFirst), 0, 1);
+  said.Report(kMark, 1, 100, Said::NameAt(kFirst), 0, 1);
   EXPECT_EQ(said.Finish().size(), 1);
   EXPECT_EQ(said.sites.asked, std::vector<uint32_t>{7});
 }
@@ -204,8 +204,8 @@ TEST(GpuAnnotations, MillionsOfHalvesAreBounded) {
   Said said;
   constexpr uint32_t kMany = 200'000;
   for (uint32_t i = 0; i < kMany; ++i) {
-    said.Tell(kBegin, i, 100, Said::NameAt(kFirst));
-    said.Tell(kEnd, kMany + i, 100);
+    said.Report(kBegin, i, 100, Said::NameAt(kFirst));
+    said.Report(kEnd, kMany + i, 100);
   }
   const size_t written = said.Finish().size();
   EXPECT_LT(written, kMany / 2);

@@ -48,7 +48,7 @@ void AddPairs(GpuClock& clock, int begin, int end, int64_t set = 0) {
   }
 }
 
-TEST(GpuClock, OfAClockThatIsNotFittedYetNoTimeIsTold) {
+TEST(GpuClock, OfAClockThatIsNotFittedYetNoTimeIsReported) {
   GpuClock clock;
   clock.SetFitted();
   EXPECT_FALSE(clock.is_known());
@@ -57,7 +57,7 @@ TEST(GpuClock, OfAClockThatIsNotFittedYetNoTimeIsTold) {
   EXPECT_FALSE(clock.is_known());
   for (const int64_t at : {kBegin, kBegin + 50 * kMilli, int64_t{0}}) {
     EXPECT_FALSE(clock.IsPossible(Counter(at))) << "one reading says nothing of others";
-    EXPECT_FALSE(clock.IsTold(Counter(at)));
+    EXPECT_FALSE(clock.IsReported(Counter(at)));
   }
   EXPECT_GT(clock.unsure().value, 1000 * kSecond) << "nobody knows when anything was";
   AddPairs(clock, 1, 4);

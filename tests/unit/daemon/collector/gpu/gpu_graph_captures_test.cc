@@ -6,7 +6,7 @@
 namespace ptrace_prof {
 namespace {
 
-TEST(GpuGraphCaptures, LastFromTheirBeginToTheirEndInWhateverOrderTheyAreTold) {
+TEST(GpuGraphCaptures, LastFromTheirBeginToTheirEndInWhateverOrderTheyAreReported) {
   GpuGraphCaptures captures;
   EXPECT_FALSE(captures.Covers(Nanos(50)));
   captures.End(Nanos(300));

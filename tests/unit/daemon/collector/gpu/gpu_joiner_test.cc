@@ -184,7 +184,7 @@ TEST(GpuJoiner, TheNodesOfAGraphAreOfItsLaunch) {
   EXPECT_EQ(joined.counts.unseen, 0);
 }
 
-TEST(GpuJoiner, WhereGraphsAreToldWronglyTheirOperationsHaveNoLaunch) {
+TEST(GpuJoiner, WhereGraphsAreReportedWronglyTheirOperationsHaveNoLaunch) {
   Joined joined;
   joined.joiner.DistrustGraphs();
   Bytes bytes;

@@ -18,9 +18,9 @@ constexpr uint32_t kStackBytes = PP_PAGE;
 constexpr uint64_t kSlotBytes = PP_GPU_MIN_SLOT_BYTES;
 
 // What a shim would have written.
-class Told {
+class Reported {
  public:
-  Told()
+  Reported()
       : memory_(new (std::align_val_t{PP_PAGE}) uint8_t[PP_GPU_ARENA_SIZE(1, kSlotBytes, uint64_t{kStackBytes})]()),
         area(memory_.get(), 1, kSlotBytes, kStackBytes) {}
 
@@ -88,9 +88,9 @@ class GpuLaunchStacksTest : public testing::TestWithParam<size_t> {
     }
     return names;
   }
-  void Tell(uint32_t correlation, const std::vector<pp_gpu_frame>& frames, uint32_t flags = 0) {
-    told_.AddLaunch(correlation, told_.AddStack(frames, flags), Nanos(1000));
-    stacks_.Take(told_.area);
+  void Report(uint32_t correlation, const std::vector<pp_gpu_frame>& frames, uint32_t flags = 0) {
+    reported_.AddLaunch(correlation, reported_.AddStack(frames, flags), Nanos(1000));
+    stacks_.Take(reported_.area);
   }
 
   const Layout layout_ = AllLayouts().at(GetParam());
@@ -98,14 +98,14 @@ class GpuLaunchStacksTest : public testing::TestWithParam<size_t> {
   FakeWorld world_{layout_, memory_};
   PythonProcess process_ = OfLayout(layout_);
   StackTable table_;
-  Told told_;
+  Reported reported_;
   GpuLaunchStacks stacks_{memory_, process_, table_};
 };
 
 using Strings = std::vector<std::string>;
 
 TEST_P(GpuLaunchStacksTest, NamesTheFramesTheOutermostFirst) {
-  Tell(7, {FrameOf(0), FrameOf(1), FrameOf(2)});
+  Report(7, {FrameOf(0), FrameOf(1), FrameOf(2)});
   EXPECT_EQ(Names(7), (Strings{"cello", "bello", "aello"}));
   EXPECT_EQ(Names(8), Strings());
   EXPECT_FALSE(stacks_.Of(7, Nanos::FromSeconds(10)).has_value()) << "another call, after the numbers wrapped";
@@ -114,7 +114,7 @@ TEST_P(GpuLaunchStacksTest, NamesTheFramesTheOutermostFirst) {
 }
 
 TEST_P(GpuLaunchStacksTest, NamesStayKnownWhenTheTableIsCleared) {
-  Tell(7, {FrameOf(0), FrameOf(1)});
+  Report(7, {FrameOf(0), FrameOf(1)});
   EXPECT_EQ(Names(7), (Strings{"bello", "aello"}));
   table_.Clear();
   memory_.Put(FakeWorld::CodeObject(0).value + layout_.code_name, uint64_t{0});  // freed since
@@ -124,29 +124,29 @@ TEST_P(GpuLaunchStacksTest, NamesStayKnownWhenTheTableIsCleared) {
 TEST_P(GpuLaunchStacksTest, CodeThatHasGivenItsPlaceToAnotherIsNotNamed) {
   const pp_gpu_frame before = FrameOf(1);
   memory_.Put(FakeWorld::CodeObject(1).value + layout_.code_first_line, int32_t{4711});
-  Tell(7, {FrameOf(0), before, FrameOf(2)});
+  Report(7, {FrameOf(0), before, FrameOf(2)});
   EXPECT_EQ(Names(7), (Strings{"cello", std::string(kTruncatedMarker)}));
-  Tell(8, {FrameOf(0), FrameOf(1), FrameOf(2)});
+  Report(8, {FrameOf(0), FrameOf(1), FrameOf(2)});
   EXPECT_EQ(Names(8), (Strings{"cello", "bello", "aello"}));
-  Tell(9, {FrameOf(1), before});
+  Report(9, {FrameOf(1), before});
   EXPECT_EQ(Names(9), Strings()) << "nothing of it is known";
 }
 
 TEST_P(GpuLaunchStacksTest, ADeepStackSaysSo) {
-  Tell(7, {FrameOf(0), FrameOf(1)}, PP_GPU_STACK_DEEPER);
+  Report(7, {FrameOf(0), FrameOf(1)}, PP_GPU_STACK_DEEPER);
   EXPECT_EQ(Names(7), (Strings{std::string(kTruncatedMarker), "bello", "aello"}));
 }
 
 TEST_P(GpuLaunchStacksTest, NonsenseIsNoStack) {
   pp_gpu_frame nowhere = FrameOf(0);
   nowhere.code = 0x7000;
-  Tell(1, {nowhere});
+  Report(1, {nowhere});
   pp_gpu_frame elsewhere = FrameOf(0);
   elsewhere.instruction = uint64_t{1} << 40;
-  Tell(2, {elsewhere});
-  told_.AddLaunch(3, UINT32_MAX, Nanos(1000));
-  told_.AddLaunch(4, 1, Nanos(INT64_MIN));
-  stacks_.Take(told_.area);
+  Report(2, {elsewhere});
+  reported_.AddLaunch(3, UINT32_MAX, Nanos(1000));
+  reported_.AddLaunch(4, 1, Nanos(INT64_MIN));
+  stacks_.Take(reported_.area);
   EXPECT_EQ(Names(1), Strings());
   EXPECT_EQ(Names(3), Strings());
   EXPECT_FALSE(stacks_.Of(4, Nanos(INT64_MAX)).has_value());

@@ -14,14 +14,14 @@ struct Watched : Joined {
       Take(step(At(millis * kMillis), static_cast<uint32_t>(millis / 100 * 10 + 1)));
       Settle(static_cast<double>(millis + 50) / 1000);
       const State now = StateAt(millis + 60);
-      if (now != State::kNone && first_told == 0) {
-        first_told = millis + 60;
+      if (now != State::kNone && first_reported == 0) {
+        first_reported = millis + 60;
       }
       most = std::max(most, now);
     }
   }
   State StateAt(int64_t millis) const { return joiner.silence().At(base + Nanos(millis * kMillis)); }
-  int64_t first_told = 0;  // ms; 0: nothing was reported
+  int64_t first_reported = 0;  // ms; 0: nothing was reported
   State most = State::kNone;
 };
 
@@ -42,8 +42,8 @@ TEST(GpuSilence, LaunchesWithoutAnyKernelAreNoticed) {
   Watched watched;
   watched.Go(0, 4000, LaunchAndWait);
   EXPECT_EQ(watched.most, Watched::State::kCertain);
-  EXPECT_GT(watched.first_told, 2000);
-  EXPECT_LT(watched.first_told, 2500);
+  EXPECT_GT(watched.first_reported, 2000);
+  EXPECT_LT(watched.first_reported, 2500);
 }
 
 TEST(GpuSilence, SoAreReplaysOfGraphsWithoutNodes) {
@@ -58,7 +58,7 @@ TEST(GpuSilence, ItMayBeginLaterAndEnd) {
   EXPECT_EQ(watched.most, Watched::State::kNone);
   watched.Go(1000, 5000, LaunchAndWait);
   EXPECT_EQ(watched.most, Watched::State::kCertain);
-  EXPECT_GT(watched.first_told, 3000);
+  EXPECT_GT(watched.first_reported, 3000);
   watched.Go(5000, 5100, Whole);
   EXPECT_EQ(watched.StateAt(5100), Watched::State::kNone);
 }

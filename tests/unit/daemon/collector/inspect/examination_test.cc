@@ -69,7 +69,7 @@ TEST(Examination, WhoeverIsDeniedSaysWhy) {
   const Candidate* const asked[] = {&candidate};
   MemorySink sink;
   const Error denied = Because(Reason::kCannotBecomeOwner, "root cannot become user 1000", "run as that user");
-  AnswerAll(asked, OnRefusal::kTellWhy, {denied, CurrentAsker()}, sink);
+  AnswerAll(asked, OnRefusal::kReportWhy, {denied, CurrentAsker()}, sink);
   const auto answers = ReadAnswers(sink.bytes(), asked);
   ASSERT_EQ(answers.size(), 1u);
   EXPECT_EQ(answers[0].outcome, Outcome::kListed);

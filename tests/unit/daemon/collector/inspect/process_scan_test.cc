@@ -25,7 +25,7 @@ TEST(MapsMentionPython, LooksAtNamesOfFilesOnly) {
   EXPECT_FALSE(MapsMentionPython(""));
 }
 
-TEST(DescribeCandidate, TellsAboutUs) {
+TEST(DescribeCandidate, ReportsAboutUs) {
   const auto candidate = DescribeCandidate(Pid(::getpid()), CandidateKind::kMapsPython);
   ASSERT_TRUE(candidate.has_value());
   const ProcessEntry& entry = candidate.value().entry;

@@ -171,7 +171,7 @@ TEST(NvmlCountersTest, WhatIsAskedForMemoryAloneAnswersOnceAndWritesNothing) {
   EXPECT_TRUE(pipe.End().visitor.counters.empty());
 }
 
-TEST(NvmlCountersTest, WaitsForAnAnswerAsLongAsToldTo) {
+TEST(NvmlCountersTest, WaitsForAnAnswerAsLongAsReportedTo) {
   Pipe pipe;
   pipe.Leave(DeviceOf(0, 1000));
   const Nanos begin = MonotonicNow();
@@ -199,7 +199,7 @@ TEST(NvmlCountersTest, MemoryThatCannotBeIsNotKnown) {
   EXPECT_NE(back.visitor.notices[0].second.find("makes no sense"), std::string::npos);
 }
 
-TEST(NvmlCountersTest, ARefusalIsToldWhereCountersWereAskedForOnly) {
+TEST(NvmlCountersTest, ARefusalIsReportedWhereCountersWereAskedForOnly) {
   for (const v1::GpuCounters asked : {v1::GPU_COUNTERS_ON, v1::GPU_COUNTERS_AUTO}) {
     Pipe pipe(asked);
     pipe.Say(Record(PP_NVML_REFUSED, 0, "there is \x1b none"));
@@ -252,7 +252,7 @@ class Helper : public ::testing::Test {
   std::string log_;
 };
 
-TEST_F(Helper, TellsOfEachDeviceAndItsNumbers) {
+TEST_F(Helper, ReportsOfEachDeviceAndItsNumbers) {
   const auto records = Take(6, "");
   ASSERT_EQ(records.size(), 6);
   EXPECT_EQ(records[0].kind, PP_NVML_DEVICE);
@@ -269,7 +269,7 @@ TEST_F(Helper, TellsOfEachDeviceAndItsNumbers) {
   EXPECT_EQ(Log(), "init 0\nshutdown\n");  // it ended by itself, in an orderly way
 }
 
-TEST_F(Helper, TellsWhoComputes) {
+TEST_F(Helper, ReportsWhoComputes) {
   const auto records = Take(5, "process=4711,free=100");
   ASSERT_EQ(records.size(), 5);
   EXPECT_EQ(records[2].kind, PP_NVML_PROCESS);
@@ -278,7 +278,7 @@ TEST_F(Helper, TellsWhoComputes) {
   EXPECT_EQ(records[4].values[PP_NVML_MEMORY_USED], (int64_t{80} << 30) - (int64_t{100} << 20));
 }
 
-TEST_F(Helper, LeavesOutWhatADeviceDoesNotTell) {
+TEST_F(Helper, LeavesOutWhatADeviceDoesNotReport) {
   const auto records = Take(2, "mute,forbidden");
   ASSERT_EQ(records.size(), 2);
   EXPECT_EQ(records[0].kind, PP_NVML_DEVICE);

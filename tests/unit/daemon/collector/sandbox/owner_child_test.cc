@@ -55,7 +55,7 @@ TEST(OwnerChild, IsTheOwnerAndConfined) {
   EXPECT_TRUE(NoChildrenLeft());
 }
 
-TEST(OwnerChild, IsToldWhenTheKernelRefuses) {
+TEST(OwnerChild, IsReportedWhenTheKernelRefuses) {
   const auto report = RunAsOwner(
       Ourselves(), [] { return EPERM; },
       [](const auto& denied, ByteSink& sink) { Say(sink, denied ? std::string(CodeName(denied->code)) : "allowed"); },
@@ -63,7 +63,7 @@ TEST(OwnerChild, IsToldWhenTheKernelRefuses) {
   EXPECT_EQ(report.bytes, "PERMISSION_DENIED");
 }
 
-TEST(OwnerChild, ItsDeathIsToldAndItsWordsAreKept) {
+TEST(OwnerChild, ItsDeathIsReportedAndItsWordsAreKept) {
   const auto report = RunAsOwner(
       Ourselves(), [] { return 0; },
       [](const auto&, ByteSink& sink) {

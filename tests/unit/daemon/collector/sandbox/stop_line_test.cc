@@ -42,19 +42,19 @@ TEST(StopLine, StopsOnSigterm) {
   EXPECT_TRUE(line.stop().load());
 }
 
-TEST(StopLine, TellsHowManyShareStops) {
+TEST(StopLine, ReportsHowManyShareStops) {
   Ends ends = MakeEnds();
-  TellSharers(ends.ours, 2);
+  ReportSharers(ends.ours, 2);
   const StopLine line = StopLine::Watch(std::move(ends.theirs)).value();
   EXPECT_EQ(line.sharers().load(), 2u);
-  TellSharers(ends.ours, 7);
+  ReportSharers(ends.ours, 7);
   EXPECT_EQ(line.sharers().load(), 7u);
   EXPECT_FALSE(line.stop().load());
-  TellSharers(ends.ours, 1);
+  ReportSharers(ends.ours, 1);
   ends.ours.reset();
   EXPECT_EQ(line.sharers().load(), 1u);
   EXPECT_TRUE(line.stop().load());
-  TellSharers(ends.ours, 3);  // closed: no receiver
+  ReportSharers(ends.ours, 3);  // closed: no receiver
 }
 
 }  // namespace

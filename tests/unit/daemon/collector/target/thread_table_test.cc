@@ -10,7 +10,7 @@ namespace {
 
 constexpr RemoteAddr kState(0x1000), kOther(0x2000);
 
-TEST(ThreadTable, ThreadsAtOneAddressAreTold) {
+TEST(ThreadTable, ThreadsAtOneAddressAreReported) {
   ThreadTable<int> table;
   EXPECT_EQ(table.Find(kState, Tid(7)), nullptr);
   table.Put(kState, Tid(8), std::make_unique<int>(8));  // found at the arming stop

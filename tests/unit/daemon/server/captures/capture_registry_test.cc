@@ -460,7 +460,7 @@ TEST_F(Registry, ADumpIsInNoList) {
   EXPECT_EQ(session.value()->Snapshot().state, CaptureState::kSucceeded);
 }
 
-TEST_F(Registry, ADumpBeyondTheirNumberIsRefusedAndThatIsTold) {
+TEST_F(Registry, ADumpBeyondTheirNumberIsRefusedAndThatIsReported) {
   Limit({.brief_per_user = 1});
   CaptureTask request;
   SetTarget(Pid(7), &request);

@@ -161,7 +161,7 @@ TEST_F(Launching, EndOfTheControlLineStops) {
   EXPECT_EQ(WEXITSTATUS(connection_->Wait(collector, kLong).value_or(0)), 5);
 }
 
-TEST_F(Launching, TellsWhatAProcessIs) {
+TEST_F(Launching, ReportsWhatAProcessIs) {
   const auto facts = connection_->Look(Pid(::getpid()));
   ASSERT_TRUE(facts.has_value()) << facts.error().message;
   EXPECT_EQ(facts.value().owner, Uid(::getuid()));
@@ -263,7 +263,7 @@ TEST_F(Launching, RootStartsThemAsUsersThatWereVouchedForAndNobodyElse) {
   EXPECT_TRUE(Described(peer(12345), Pid()).starts_with("uid=12345 ")) << "such a user does not leave";
 }
 
-TEST_F(Launching, IsToldOnceWhomItMayVouchFor) {
+TEST_F(Launching, IsReportedOnceWhomItMayVouchFor) {
   ASSERT_TRUE(connection_->Vouch({}).has_value());
   (void)connection_->Vouch({{{Uid(12345), Gid(12345), {}}, false}}).has_error();
   EXPECT_EQ(::waitpid(launcher_pid_, nullptr, 0), launcher_pid_) << "it ends rather than believe that";

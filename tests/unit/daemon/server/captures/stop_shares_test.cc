@@ -52,7 +52,9 @@ TEST(StopShares, WhoStopsNobodyCountsForNone) {
   EXPECT_EQ(Meeting({Of(20), torn, trace, dump, Of(20)}), (Counts{2, 1, 1, 1, 2}));
 }
 
-TEST(StopShares, NoMoreThanAByteTells) { EXPECT_EQ(Meeting(std::vector<CaptureTask>(300, Of(20))), Counts(300, 255)); }
+TEST(StopShares, NoMoreThanAByteReports) {
+  EXPECT_EQ(Meeting(std::vector<CaptureTask>(300, Of(20))), Counts(300, 255));
+}
 
 TEST(StopShares, ParentsOfLivingProcesses) {
   EXPECT_EQ(ParentInProc(Pid(::getpid())), Pid(::getppid()));

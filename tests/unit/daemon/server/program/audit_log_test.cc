@@ -24,7 +24,7 @@ rapidjson::Document Parsed(const std::string& line) {
   return document;
 }
 
-TEST(AuditLine, TellsWhoWhomWhatAndHowItEnded) {
+TEST(AuditLine, ReportsWhoWhomWhatAndHowItEnded) {
   EXPECT_EQ(AuditLine(Sample(), Nanos(1'700'000'000'123'456'000)),
             R"({"time":"2023-11-14T22:13:20.123456Z","uid":1000,"gid":100,"pid":77,"what":"record","target":4711,)"
             R"("outcome":"started"})");
@@ -73,7 +73,7 @@ TEST(AuditLine, NamesWhomMungedVouchedFor) {
   EXPECT_EQ(Parsed(AuditLine(entry, Nanos()))["munge_uid"].GetUint(), 54321u);
 }
 
-TEST(AuditLine, RefusalsAreToldFromFailures) {
+TEST(AuditLine, RefusalsAreReportedFromFailures) {
   EXPECT_EQ(OutcomeOf(Because(Reason::kYamaDenied, "")), AuditOutcome::kRefused);
   EXPECT_EQ(OutcomeOf(Because(Reason::kQuota, "")), AuditOutcome::kRefused);
   EXPECT_EQ(OutcomeOf({Code::kUnauthenticated, "", ""}), AuditOutcome::kRefused);

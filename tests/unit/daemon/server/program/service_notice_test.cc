@@ -39,7 +39,7 @@ class Notice : public testing::Test {
   const UniqueFd manager_{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
 };
 
-TEST_F(Notice, TellsOfEachStage) {
+TEST_F(Notice, ReportsOfEachStage) {
   ServiceNotice notice;
   EXPECT_FALSE(notice.trouble().has_value());
   notice.Starting("reading", Nanos::FromSeconds(2));

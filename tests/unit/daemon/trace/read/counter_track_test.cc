@@ -29,7 +29,7 @@ std::string TwoCounters() {
   return sink.bytes();
 }
 
-TEST(CounterTrackTest, ReaderTellsWhatTheWriterWasTold) {
+TEST(CounterTrackTest, ReaderReportsWhatTheWriterWasReported) {
   for (const size_t piece : {size_t{1}, SIZE_MAX}) {
     const ReadBack back(TwoCounters(), piece);
     ASSERT_TRUE(back.status.has_value());
