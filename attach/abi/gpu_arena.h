@@ -198,8 +198,7 @@ typedef struct pp_gpu_arena {
   uint64_t beat;    // changes each time, as a sign of life
   uint32_t wanted;  // pp_gpu_wanted
   uint32_t bell;    // a futex (not private): incremented when a field above changed
-  uint32_t flush;   // incremented to request a flush at once
-  uint32_t pad4;
+  uint32_t pad4[2];
   uint64_t pad5[5];
 
   // Launches, written by threads of the target.

@@ -79,7 +79,6 @@ Result<void> GpuArena::ReadHead() {
       said.stack_bytes != shape_.stack_bytes || said.size != shape_.size()) {
     return NotTheSharedMemory("it is that of another capture");
   }
-  control_thread_ = Tid(said.control_tid);
   return {};
 }
 
@@ -164,11 +163,6 @@ void GpuArena::AskToLeave(const UniqueFd& file) {
     WakeShim(arena);
   }
   ::munmap(begin, sizeof(pp_gpu_arena));
-}
-
-void GpuArena::FlushNow() {
-  std::atomic_ref<uint32_t>(head().flush).fetch_add(1, std::memory_order_release);
-  Ring();
 }
 
 pp_gpu_slot& GpuArena::slot(uint32_t index) const {

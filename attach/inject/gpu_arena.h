@@ -120,8 +120,6 @@ class GpuArena {
   void AskToLeave(GpuLeave how = GpuLeave::kWhenDone);
   // The same for a file that may be another collector's arena.
   static void AskToLeave(const UniqueFd& file);
-  // Flushes at once instead of at the next interval (pp_gpu_boot.flush_millis).
-  void FlushNow();
 
   // Visits the buffers given back not after `until` (CLOCK_MONOTONIC), in that order, at most `limit`. Each is zeroed
   // and free again once `visit` returns. Returns their number.
@@ -142,7 +140,6 @@ class GpuArena {
   GpuCounts counts() const;
   // The pairs since the last call; the ring holds PP_GPU_CLOCKS of them.
   std::vector<GpuClockPair> NewClocks();
-  Tid control_thread() const { return control_thread_; }  // as seen inside the target
   const GpuArenaShape& shape() const { return shape_; }
 
  private:
@@ -163,7 +160,6 @@ class GpuArena {
   std::unique_ptr<uint8_t, Unmapper> memory_;
   GpuArenaShape shape_;
   GpuLaunchArea launches_;
-  Tid control_thread_;
   uint64_t clocks_seen_ = 0;
   uint64_t invalid_ = 0;
 };

@@ -96,12 +96,6 @@ class ResidentShim {
   uint64_t sessions_ = 0;
 };
 
-Error AttachTimeout(Pid pid, const GpuArena& arena) {
-  return Because(Reason::kAttachTimeout,
-                 fmt::format("CUPTI did not come up in process {} in time: it is still {}", pid.value, arena.step()),
-                 "Try again; what hangs there now goes away by itself as soon as it can.", ThingOf(pid));
-}
-
 // The arena does not say whether the process was killed.
 Result<void> CheckThere(Pid pid) {
   if (::kill(pid.value, 0) != 0 && errno == ESRCH) {
@@ -131,34 +125,6 @@ Result<GpuInjection> InjectGpu(const InjectionTarget& target, RemoteMemory& memo
   PP_ASSIGN_OR_RETURN(InjectionReport report, Enter(target, memory, files, entry, patience));
   report.took = MonotonicNow() - begin;
   return GpuInjection{std::move(taker.memory()), std::move(taker.file()), report, resident.sessions()};
-}
-
-Result<void> AwaitRecording(Pid pid, GpuArena& arena, const Patience& patience) {
-  for (;;) {
-    arena.RenewLease();
-    switch (arena.state()) {
-      case GpuState::kRecording: return {};
-      case GpuState::kFailed:
-      case GpuState::kLeft: {
-        Error error = arena.Failure(pid);
-        arena.AskToLeave(GpuLeave::kNow);  // the shim has been seen
-        return error.code != Code::kOk ? error : Error{Code::kCancelled, "the shim was asked to leave", ""};
-      }
-      case GpuState::kNone:
-      case GpuState::kAttaching:
-      case GpuState::kDetaching: break;
-    }
-    PP_RETURN_IF_ERROR(CheckThere(pid));
-    if (MonotonicNow() > patience.deadline) {
-      arena.AskToLeave(GpuLeave::kNow);
-      return AttachTimeout(pid, arena);
-    }
-    if (patience.go_on && !patience.go_on()) {
-      arena.AskToLeave(GpuLeave::kNow);
-      return Error{Code::kCancelled, "the capture was ended before CUPTI came up", ""};
-    }
-    Pause();
-  }
 }
 
 Result<void> AwaitLeft(Pid pid, GpuArena& arena, Nanos deadline, const std::function<void()>& meanwhile) {

@@ -1,7 +1,7 @@
 // Brings the GPU shim into a process, or finds it there, and takes over its arena. It uses the strategies and the
 // delivery of injection.h, which brings in the tracer stub. Both may be in one target.
 //
-//   InjectGpu ──► arena, kAttaching ── AwaitRecording ──► kRecording ── AskToLeave, AwaitLeft ──► kLeft
+//   InjectGpu ──► arena, kAttaching ──► kRecording ── AskToLeave, AwaitLeft ──► kLeft
 //
 // From InjectGpu on, the caller must renew the lease. Every function has a deadline. If a call of the library hangs, it
 // blocks only the shim's own thread, which leaves on its own once the call returns. One thread, the one that may trace.
@@ -26,10 +26,6 @@ struct GpuInjection {
 // `image`: filled in. Errors as of Inject; kAlreadyExists: another collector records the GPU of this process.
 Result<GpuInjection> InjectGpu(const InjectionTarget& target, RemoteMemory& memory, const GpuShimFile& image,
                                const Patience& patience);
-
-// Waits until records come. Otherwise returns the reason, after telling the shim to leave: Reason::kAttachTimeout if it
-// hangs in a call of the library.
-Result<void> AwaitRecording(Pid pid, GpuArena& arena, const Patience& patience);
 
 // Waits until the shim, which must have been asked to leave, has switched everything off. `meanwhile` is called
 // repeatedly, to drain. kDeadlineExceeded: not yet; the shim continues on its own. kGone: the process has ended; see

@@ -110,19 +110,6 @@ std::span<const StepDuty> DutiesBetween(StepAction before, std::optional<StepAct
   return kDuties[static_cast<size_t>(before) % kDuties.size()][next ? static_cast<size_t>(*next) % kEnd : kEnd];
 }
 
-std::string_view WarningOf(StepDuty duty) {
-  switch (duty) {
-    case kWarnWarmupBeforeNone: return "Incorrect schedule: WARMUP followed by NONE";
-    case kWarnRecordBeforeNone: return "Incorrect schedule: RECORD followed by NONE";
-    case kWarnRecordBeforeWarmup: return "Incorrect schedule: RECORD followed by WARMUP";
-    case kPrepare:
-    case kStart:
-    case kStop:
-    case kSave: return {};
-  }
-  return {};
-}
-
 Result<v1::StepSchedule> ParseStepSchedule(std::string_view text) {
   v1::StepSchedule schedule;
   std::array<bool, kWords.size()> seen{};

@@ -38,8 +38,6 @@ bool IsOverAt(const v1::StepSchedule& schedule, uint64_t step);
 
 // `next` empty: the recording ends here.
 std::span<const StepDuty> DutiesBetween(StepAction before, std::optional<StepAction> next);
-// A text for the user; empty for a duty that is not a warning.
-std::string_view WarningOf(StepDuty duty);
 
 // "skip_first=10,wait=1,warmup=1,active=3,repeat=2": in any order, each at most once; active is required. The error
 // names the word, what is wrong with it, and what is allowed.

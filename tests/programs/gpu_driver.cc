@@ -9,8 +9,10 @@
 // {"error": …} and exit status 1. --kernels: waits for that many records of kernels. --wait: records until the end of
 // its standard input. --no-drain: buffers are not taken. --no-leave: ends without asking the shim to leave. --keep:
 // CUPTI is not taken down. --launch-rate: launches per second and thread whose Python stack is taken.
+#include <fmt/format.h>
 #include <getopt.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -139,11 +141,44 @@ bool GoesOn(const Wishes& wishes, const Tally& tally, Nanos deadline) {
   return tally.kernels() < wishes.kernels && MonotonicNow() < deadline;
 }
 
+Error AttachTimeout(Pid pid, const GpuArena& arena) {
+  return Because(Reason::kAttachTimeout,
+                 fmt::format("CUPTI did not come up in process {} in time: it is still {}", pid.value, arena.step()),
+                 "Try again; what hangs there now goes away by itself as soon as it can.", ThingOf(pid));
+}
+
+// Waits until records come. Otherwise returns the reason, after asking the shim to leave.
+Result<void> AwaitRecording(Pid pid, GpuArena& arena, Nanos deadline) {
+  for (;;) {
+    arena.RenewLease();
+    switch (arena.state()) {
+      case GpuState::kRecording: return {};
+      case GpuState::kFailed:
+      case GpuState::kLeft: {
+        Error error = arena.Failure(pid);
+        arena.AskToLeave(GpuLeave::kNow);  // the shim has been seen
+        return error.code != Code::kOk ? error : Error{Code::kCancelled, "the shim was asked to leave", ""};
+      }
+      case GpuState::kNone:
+      case GpuState::kAttaching:
+      case GpuState::kDetaching: break;
+    }
+    if (::kill(pid.value, 0) != 0) {
+      return Because(Reason::kTargetExited, ThingOf(pid) + " has ended", "", ThingOf(pid));
+    }
+    if (MonotonicNow() > deadline) {
+      arena.AskToLeave(GpuLeave::kNow);
+      return AttachTimeout(pid, arena);
+    }
+    ::poll(nullptr, 0, 1);
+  }
+}
+
 Result<void> Record(const Wishes& wishes, GpuInjection& injection, Nanos begin) {
   GpuArena& arena = injection.arena;
   const Nanos deadline = begin + wishes.timeout;
   arena.TouchAll();
-  PP_RETURN_IF_ERROR(AwaitRecording(wishes.pid, arena, {deadline, {}}));
+  PP_RETURN_IF_ERROR(AwaitRecording(wishes.pid, arena, deadline));
   SayRecording(injection, begin);
   Tally tally(arena);
   size_t launches = 0;

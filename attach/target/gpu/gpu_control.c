@@ -59,17 +59,15 @@ void pp_gpu_wait(uint64_t millis) {
 // flushes come early, because a user waits to see whether there are any records.
 static void record_until_called_off(void) {
   uint64_t completed = 0;
-  uint32_t flush = 0, millis = pp_gpu_boot_block.flush_millis / PP_FIRST_FLUSH + 1;
+  uint32_t millis = pp_gpu_boot_block.flush_millis / PP_FIRST_FLUSH + 1;
   for (unsigned idle = 0; !pp_gpu_is_called_off();) {
     pp_gpu_wait(millis);
     millis = millis * 2 < pp_gpu_boot_block.flush_millis ? millis * 2 : pp_gpu_boot_block.flush_millis;
     if (pp_gpu_is_called_off()) return;
     const uint64_t now = __atomic_load_n(&pp_gpu.arena->completed, __ATOMIC_RELAXED);
-    const uint32_t asked = __atomic_load_n(&pp_gpu.arena->flush, __ATOMIC_ACQUIRE);
-    const int expected = now != completed || pp_gpu_buffers_out() > 0 || asked != flush;
+    const int expected = now != completed || pp_gpu_buffers_out() > 0;
     idle = expected ? 0 : idle + 1;
     completed = now;
-    flush = asked;
     if (idle % PP_IDLE_TURNS == 0) {
       pp_gpu_set_step(PP_GPU_STEP_FLUSH);
       pp_gpu.backend->flush();

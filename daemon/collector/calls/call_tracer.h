@@ -74,7 +74,6 @@ class CallTracer {
   const Layout& layout() const { return process_.python.layout; }
   RemoteMemory& memory() { return space_; }
   ThreadRoster& roster() { return roster_; }
-  const InjectionReport& injection() const { return injection_->report; }
   void CountInto(Accounting& accounting) const;
 
  private:

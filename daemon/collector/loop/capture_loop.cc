@@ -69,7 +69,7 @@ Result<void> CaptureLoop::Begin() {
 }
 
 Result<void> CaptureLoop::PrepareAll() {
-  const auto prepared = stacks_->Prepare([this] {
+  auto prepared = stacks_->Prepare([this] {
     for (const auto& other : others_) {
       other->KeepAlive();
     }

@@ -68,10 +68,6 @@ TEST(StepScheduleTest, DutiesAreTorchsTable) {
     const auto found = DutiesBetween(pair.first, pair.second);
     EXPECT_EQ(std::vector(found.begin(), found.end()), duties);
   }
-  EXPECT_EQ(WarningOf(kWarnWarmupBeforeNone), "Incorrect schedule: WARMUP followed by NONE");
-  EXPECT_EQ(WarningOf(kWarnRecordBeforeNone), "Incorrect schedule: RECORD followed by NONE");
-  EXPECT_EQ(WarningOf(kWarnRecordBeforeWarmup), "Incorrect schedule: RECORD followed by WARMUP");
-  EXPECT_EQ(WarningOf(kStart), "");
 }
 
 TEST(StepScheduleTest, ReadsItsWords) {
