@@ -10,9 +10,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support.profiler import BINARY  # noqa: E402
 from support.terminal_run import AS_NOBODY, PYTHON, TerminalCase, await_exit, main, needs_root  # noqa: E402
 
-# Computes until a line on standard input ends it, then exits with the status in that line.
+# Computes until a line on standard input ends it, then exits with the status in that line. Before that it uses enough
+# CPU to be in a sample, however late the machine is.
 SERVANT = """
-import os, sys, threading
+import os, sys, threading, time
 def compute():
     total = 0
     while True:
@@ -23,6 +24,9 @@ print("ready", os.getpid(), flush=True)
 for line in sys.stdin:
     print("heard", line.strip(), flush=True)
     if line.startswith("exit"):
+        end = time.process_time() + 0.3
+        while time.process_time() < end:
+            pass
         os._exit(int(line.split()[1]))
 """
 SCRIPT = "(<string>"  # a frame of the servant; in so short a time either of its threads may be the sampled one
