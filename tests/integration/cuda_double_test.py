@@ -261,13 +261,19 @@ class Faults(unittest.TestCase):
                 self.assertEqual(sum(time != 0 for time in times), 100)
                 self.assertGreater(len(times), 100)
 
-    def test_clock_step(self):
+    def clock_steps_of_kernels(self, after):
+        """For each kernel, the number of steps in its time, if the clock steps after so many readings."""
         step = 3600 * 10**9
-        seen = play("one_thread", clock_step_ns=step, clock_step_after=100)
+        seen = play("one_thread", clock_step_ns=step, clock_step_after=after)
         offset = time.time_ns() - time.monotonic_ns()
         true = {(one["correlation"], one["node"]): one["start"] + offset for one in traced(seen, "kernel")}
-        found = [round((one["start"] - true[one["correlation"], one["node"]]) / step) for one in of_kind(seen, KERNEL)]
-        self.assertEqual(set(found), {0, 1})
+        return {round((one["start"] - true[one["correlation"], one["node"]]) / step) for one in of_kind(seen, KERNEL)}
+
+    def test_clock_step(self):
+        # On a busy machine calls are far ahead of the kernels, and read the clock too.
+        found = [self.clock_steps_of_kernels(after) for after in (50, 100, 150, 200, 300)]
+        self.assertEqual(set().union(*found), {0, 1})
+        self.assertIn({0, 1}, found)
 
     def test_no_kernels_despite_launches(self):
         seen = play("one_thread", no_kernels=1)
