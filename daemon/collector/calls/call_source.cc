@@ -4,6 +4,8 @@
 #include <poll.h>
 #include <time.h>
 
+#include <algorithm>
+
 #include "attach/inject/queued_call.h"
 #include "attach/proc/memory_grants.h"
 #include "attach/proc/procfs.h"
@@ -20,15 +22,19 @@ constexpr size_t kBusyRecords = 100'000;    // in one look: the next one must no
 constexpr size_t kMostUnwritten = 250'000;  // records: a write to the pipe takes long, and nothing is drained meanwhile
 constexpr Nanos kFlushEvery = Nanos::FromMillis(50);
 constexpr Nanos kTracerPatience = Nanos::FromSeconds(1);
+constexpr int kLongestPauseMs = 64;
 constexpr Nanos kReportIdleAfter = Nanos::FromSeconds(2);
 constexpr Nanos kShowLifeEvery = Nanos::FromMillis(500);
 
-// Another collector may hold a thread for a sample at this instant. A debugger holds it for longer.
+// Another collector may hold a thread for a sample at this instant. A debugger holds it for longer. Each try may stop
+// other threads for a moment, so the pauses grow.
 Result<void> ArmPatiently(CallTracer& tracer) {
   const Nanos deadline = MonotonicNow() + kTracerPatience;
   auto armed = tracer.Arm();
-  while (armed.has_error() && armed.error().reason == Reason::kAlreadyTraced && MonotonicNow() < deadline) {
-    ::poll(nullptr, 0, kPauseMs);
+  for (int pause_ms = 2;
+       armed.has_error() && armed.error().reason == Reason::kAlreadyTraced && MonotonicNow() < deadline;
+       pause_ms = std::min(2 * pause_ms, kLongestPauseMs)) {
+    ::poll(nullptr, 0, pause_ms);
     armed = tracer.Arm();
   }
   return armed;
