@@ -14,7 +14,6 @@
 namespace ptrace_prof {
 namespace {
 
-namespace v1 = ptraceprof::v1;
 
 constexpr uint32_t kChunkBytes = 1 << 20;
 
