@@ -6,6 +6,11 @@ if(PP_WERROR)
   list(APPEND PP_WARNINGS -Werror)
 endif()
 
+# Several sources of a library are compiled as one, as most of the time goes into headers that they share: a fifth of
+# the processor time. clang-tidy compiles each file by itself (PP_UNITY=OFF), which finds missing includes.
+option(PP_UNITY "Compile several sources of a library as one" ON)
+set(PP_UNITY_SOURCES 8 CACHE STRING "How many sources are compiled as one; 0: all of a library")
+
 function(pp_target_defaults target)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   target_compile_options(${target} PRIVATE ${PP_WARNINGS})
@@ -17,4 +22,5 @@ function(pp_library name)
   add_library(${target} STATIC ${ARG_SOURCES})
   target_link_libraries(${target} PUBLIC ${ARG_DEPS})
   pp_target_defaults(${target})
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${PP_UNITY} UNITY_BUILD_BATCH_SIZE ${PP_UNITY_SOURCES})
 endfunction()

@@ -29,6 +29,15 @@ check_shell() {
   shellcheck -x dev dev.d/*.sh packaging/*.sh .ci/run
 }
 
+# A build folder in which each file has a compile command of its own (PP_UNITY=OFF), and the generated headers.
+configure_by_file() {
+  local dir=$1
+  cmake --preset release -B "$dir" -DPP_BINARY_DIR="$dir/bin" -DPP_UNITY=OFF >"$dir.log" 2>&1 ||
+    { tail -n 30 "$dir.log" >&2; die "cmake could not configure (above)"; }
+  ninja -C "$dir" -t targets all | sed -n 's/: CUSTOM_COMMAND$//p' | grep -E '\.(h|inc)$' |
+    xargs ninja -C "$dir" -j "$PP_JOBS" >"$dir.log" 2>&1 || { tail -n 30 "$dir.log" >&2; die "the headers were not generated (above)"; }
+}
+
 # clang-tidy on the files that the release build compiles.
 check_tidy() {
   tracked '*.cc' | grep -v -e third_party/ -e ^cmake/ | xargs -P "$PP_JOBS" -n 1 bash dev.d/tidy-one.sh "$1"
@@ -51,7 +60,7 @@ check_python_client() {
 }
 
 verb_lint() {
-  local failed=() dir step started
+  local failed=() dir by_file step started
   # shellcheck source=dev.d/setup.sh
   . dev.d/setup.sh
   # shellcheck source=dev.d/build.sh
@@ -59,12 +68,13 @@ verb_lint() {
   install_packages dev.d/packages/{build,lint}.txt
   python_client_tools
   dir=$(build_dir release)
-  # clang-tidy needs the compile commands and the generated headers.
   build release
+  by_file=$PP_ROOT/build/by_file
+  configure_by_file "$by_file"
   for step in "check_format ${1:-}" check_shell "python3 tests/lint/check_layers.py" "python3 tests/lint/check_sizes.py" \
     "python3 tests/lint/check_reasons.py" "python3 tests/lint/check_versions.py" "python3 tests/lint/check_words.py" \
-    "python3 tests/lint/test_lint.py" "check_python_client $dir" "check_aarch64 $dir" \
-    "check_tidy $dir"; do
+    "python3 tests/lint/test_lint.py" "check_python_client $dir" "check_aarch64 $by_file" \
+    "check_tidy $by_file"; do
     started=$(date +%s)
     say "lint: ${step/#check_/}"
     # shellcheck disable=SC2086 # splitting is intended

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "attach/inject/failure_text.h"
 #include "attach/inject/sealed_memory.h"
 #include "attach/inject/shared_word.h"
 
@@ -26,13 +27,7 @@ Result<void> CheckFile(const UniqueFd& file, const ChannelShape& shape) {
   return CheckSealedMemory(file, shape.size());
 }
 
-struct FailureText {
-  uint32_t error;
-  Reason reason;
-  std::string_view message;
-  std::string_view remedy;
-};
-constexpr FailureText kFailures[] = {
+constexpr FailureText kTracerFailures[] = {
     {PP_ERROR_PROFILER_PRESENT, Reason::kForeignProfiler,
      "the target has a profiler or debugger of its own in the only place where one fits",
      "End it there (sys.setprofile, cProfile, coverage, a sys.monitoring tool), or sample instead."},
@@ -49,7 +44,7 @@ constexpr FailureText kFailures[] = {
 };
 
 #define PP_STEP_WORDS(name, words) words,
-constexpr std::string_view kSteps[] = {PP_FOR_EACH_STEP(PP_STEP_WORDS)};
+constexpr std::string_view kTracerSteps[] = {PP_FOR_EACH_STEP(PP_STEP_WORDS)};
 #undef PP_STEP_WORDS
 
 }  // namespace
@@ -117,12 +112,10 @@ ChannelState Channel::state() const {
 }
 
 Error StubFailure(uint32_t error, uint32_t step, int32_t number) {
-  std::string where = step > 0 && step < std::size(kSteps) ? fmt::format(", {}", kSteps[step]) : "";
+  std::string where = step > 0 && step < std::size(kTracerSteps) ? fmt::format(", {}", kTracerSteps[step]) : "";
   where += number != 0 ? fmt::format(": {}", std::strerror(number)) : "";
-  for (const FailureText& failure : kFailures) {
-    if (failure.error == error) {
-      return Because(failure.reason, fmt::format("{}{}", failure.message, where), std::string(failure.remedy));
-    }
+  if (const FailureText* failure = FindFailureText(kTracerFailures, error)) {
+    return Because(failure->reason, fmt::format("{}{}", failure->message, where), std::string(failure->remedy));
   }
   return WrittenOver(fmt::format("the stub failed with number {}{}, which it has no word for", error, where));
 }

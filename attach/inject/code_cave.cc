@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "attach/inject/queued_call.h"
 #include "attach/proc/maps.h"
 
 namespace ptrace_prof {
@@ -14,7 +15,6 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kAlignment = 16;
-constexpr size_t kWiped = 4;      // bytes at the beginning that may have been cleared (CallGuard)
 constexpr size_t kReported = 16;  // bytes behind them that identify a text
 
 bool IsWritable(const std::vector<MemoryRegion>& regions, RemoteAddr from, size_t size) {
@@ -77,9 +77,10 @@ Result<void> CodeCave::Put(std::string_view text) {
 
 bool CodeCave::HoldsText() const {
   std::array<char, kReported> now{};
-  const size_t size = std::min(now.size(), text_.size() - std::min(text_.size(), kWiped));
-  return memory_->Read(address_ + kWiped, now.data(), size) == ReadStatus::kOk &&
-         std::string_view(now.data(), size) == std::string_view(text_).substr(std::min(text_.size(), kWiped), size);
+  const size_t size = std::min(now.size(), text_.size() - std::min(text_.size(), kWipedBytes));
+  return memory_->Read(address_ + kWipedBytes, now.data(), size) == ReadStatus::kOk &&
+         std::string_view(now.data(), size) ==
+             std::string_view(text_).substr(std::min(text_.size(), kWipedBytes), size);
 }
 
 Result<void> CodeCave::Clear() {

@@ -15,6 +15,7 @@
 #include "attach/inject/code_cave.h"
 #include "attach/inject/eval_breaker.h"
 #include "attach/inject/frame_thunk.h"
+#include "attach/inject/queued_call.h"
 #include "attach/inject/strategy.h"
 #include "attach/inject/timed_stop.h"
 #include "attach/ptrace/tracee_code.h"
@@ -22,9 +23,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kWipePatience = Nanos::FromSeconds(1);
-
-Result<void> Applies(const InjectionTarget& target) {
+Result<void> FrameApplies(const InjectionTarget& target) {
   PP_RETURN_IF_ERROR(kQueueStrategy.applies(target));
   if (!target.main_thread_only || !target.frame_hook || target.frame_hook->slot.IsNull() ||
       target.frame_hook->function.IsNull() || target.frame_hook->code_tails.empty() ||
@@ -184,8 +183,8 @@ class HookedCall final : public RunningCall {
   StopCost cost_;
 };
 
-Result<std::unique_ptr<RunningCall>> Perform(const InjectionTarget& target, RemoteMemory& memory,
-                                             const InjectedCall& call, const Patience& patience) {
+Result<std::unique_ptr<RunningCall>> PerformInFrame(const InjectionTarget& target, RemoteMemory& memory,
+                                                    const InjectedCall& call, const Patience& patience) {
   RemoteAddr code;
   for (const MemoryTail& tail : target.frame_hook->code_tails) {
     code = code.IsNull() ? FindZeros(memory, tail, kMaxThunkBytes) : code;
@@ -202,6 +201,6 @@ Result<std::unique_ptr<RunningCall>> Perform(const InjectionTarget& target, Remo
 
 }  // namespace
 
-const InjectionStrategy kFrameStrategy{"frame hook", InjectionTurn::kUsual, Applies, Perform};
+const InjectionStrategy kFrameStrategy{"frame hook", InjectionTurn::kUsual, FrameApplies, PerformInFrame};
 
 }  // namespace ptrace_prof

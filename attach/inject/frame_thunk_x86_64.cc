@@ -5,7 +5,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr uint8_t kInstructions[] = {
+constexpr uint8_t kFrameThunk[] = {
     0x85, 0xd2,                                      // test   %edx,%edx: an exception is active
     0x75, 0x65,                                      // jne    tail
     0x48, 0x83, 0xbe, 0,    0,    0,    0, 0,        // cmpq   $0,generator(%rsi): a frame of a generator
@@ -50,7 +50,7 @@ constexpr uint8_t kCompareOwner[] = {0x80, 0xbe, 0, 0, 0, 0, 0x01, 0x90, 0x74};
 constexpr uint8_t kOfSecond = 0xbe;  // generator(%rsi), in both comparisons
 constexpr uint8_t kOfFirst = 0xbf;   // generator(%rdi)
 
-static_assert(sizeof kInstructions == 117 && sizeof kInstructions <= kMaxThunkBytes);
+static_assert(sizeof kFrameThunk == 117 && sizeof kFrameThunk <= kMaxThunkBytes);
 static_assert(offsetof(ThunkContext, slot) == 0 && offsetof(ThunkContext, original) == 0x08 &&
               offsetof(ThunkContext, function) == 0x10 && offsetof(ThunkContext, argument) == 0x18 &&
               offsetof(ThunkContext, thunk) == 0x20 && offsetof(ThunkContext, state) == 0x28 &&
@@ -63,7 +63,7 @@ std::vector<uint8_t> MakeFrameThunk(RemoteAddr context, RemoteAddr goes_on, cons
   if (!is_second && arguments.throw_argument != 2) {
     return {};
   }
-  std::vector<uint8_t> code(std::begin(kInstructions), std::end(kInstructions));
+  std::vector<uint8_t> code(std::begin(kFrameThunk), std::end(kFrameThunk));
   if (is_second) {
     code[1] = kTestSecond;
     code[kThrowAt] = kSetSecond;

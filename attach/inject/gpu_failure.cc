@@ -8,13 +8,14 @@
 #include <string>
 
 #include "attach/abi/gpu_arena.h"
+#include "attach/inject/failure_text.h"
 #include "attach/inject/sealed_memory.h"
 
 namespace ptrace_prof {
 namespace {
 
 #define PP_STEP_WORDS(name, words) words,
-constexpr std::string_view kSteps[] = {PP_GPU_FOR_EACH_STEP(PP_STEP_WORDS)};
+constexpr std::string_view kGpuSteps[] = {PP_GPU_FOR_EACH_STEP(PP_STEP_WORDS)};
 #undef PP_STEP_WORDS
 
 struct Release {
@@ -50,14 +51,8 @@ constexpr Release kReleases[] = {
 };
 
 // `{0}`: the process, `{1}`: CUPTI's release, `{2}`: the other tool, `{3}`: the step, `{4}`: the number.
-struct FailureText {
-  uint32_t error;
-  Reason reason;
-  std::string_view message;
-  std::string_view remedy;
-};
 constexpr std::string_view kGoesOn = "The Python part of the profile works without.";
-constexpr FailureText kFailures[] = {
+constexpr FailureText kGpuFailures[] = {
     {PP_GPU_ERROR_SYSTEM_CALL, Reason::kInternal, "a system call failed in process {0}, {3}: error {4}", ""},
     {PP_GPU_ERROR_NO_MEMORY, Reason::kOutOfResources, "process {0} could not get the memory to share with us",
      "Look at the memory limit of its container."},
@@ -103,16 +98,10 @@ constexpr FailureText kFailures[] = {
 };
 
 // `{0}`: the process, `{1}`: the step, `{2}`: the number.
-struct EarlyEndText {
-  uint32_t cause;
-  Reason reason;
-  std::string_view message;
-  std::string_view remedy;
-};
 constexpr std::string_view kUntilThen = "What was recorded until then is in the trace.";
 constexpr std::string_view kAfterThatTool =
     "What was recorded until then is in the trace. Record again when that tool has ended.";
-constexpr EarlyEndText kEarlyEnds[] = {
+constexpr FailureText kEarlyEnds[] = {
     {PP_GPU_LEAVE_LEASE, Reason::kCancelled,
      "the shim in process {0} left because it did not hear from us for too long", kUntilThen},
     {PP_GPU_LEAVE_FATAL, Reason::kCuptiBlocked, "CUPTI gave up in process {0} (error {2})", kUntilThen},
@@ -128,7 +117,9 @@ constexpr EarlyEndText kEarlyEnds[] = {
 
 }  // namespace
 
-std::string_view GpuStepWords(uint32_t step) { return step < std::size(kSteps) ? kSteps[step] : std::string_view(); }
+std::string_view GpuStepWords(uint32_t step) {
+  return step < std::size(kGpuSteps) ? kGpuSteps[step] : std::string_view();
+}
 
 std::string_view CuptiRelease(uint32_t version) {
   const auto after = std::ranges::upper_bound(kReleases, version, {}, &Release::version);
@@ -136,8 +127,8 @@ std::string_view CuptiRelease(uint32_t version) {
 }
 
 Error GpuFailure(Pid pid, const GpuFailureFacts& facts) {
-  const auto text = std::ranges::find(kFailures, facts.error, &FailureText::error);
-  if (text == std::end(kFailures)) {
+  const FailureText* text = FindFailureText(kGpuFailures, facts.error);
+  if (text == nullptr) {
     return WrittenOver(fmt::format(
         "the GPU of process {} cannot be recorded: the shim failed with number {}, which it has no word for", pid.value,
         facts.error));
@@ -155,8 +146,8 @@ Error GpuFailure(Pid pid, const GpuFailureFacts& facts) {
 }
 
 Error GpuEarlyEnd(Pid pid, uint32_t cause, const GpuFailureFacts& facts) {
-  const auto text = std::ranges::find(kEarlyEnds, cause, &EarlyEndText::cause);
-  if (text == std::end(kEarlyEnds)) {
+  const FailureText* text = FindFailureText(kEarlyEnds, cause);
+  if (text == nullptr) {
     return {Code::kOk, "", ""};
   }
   return Because(text->reason,

@@ -20,12 +20,12 @@ namespace ptrace_prof {
 namespace {
 
 // How long to wait for a shim whose collector was killed: it may be shutting CUPTI down.
-constexpr Nanos kEndOfOthers = Nanos::FromSeconds(6);
-constexpr Nanos kPause = Nanos::FromMillis(1);
-constexpr uint64_t kPrivateBytes = 64 << 20;  // the shim's spare buffers, its thread, and CUPTI's own memory
+constexpr Nanos kEndOfOtherShims = Nanos::FromSeconds(6);
+constexpr Nanos kShimPause = Nanos::FromMillis(1);
+constexpr uint64_t kShimBytes = 64 << 20;  // the shim's spare buffers, its thread, and CUPTI's own memory
 
 void Pause() {
-  const timespec pause{0, kPause.value};
+  const timespec pause{0, kShimPause.value};
   ::nanosleep(&pause, nullptr);
 }
 
@@ -51,7 +51,7 @@ class ResidentShim {
 
   // Returns nullopt if there is no shim. kAlreadyExists: a shim does not end its work for a collector that is gone.
   Result<std::optional<ResidentStub>> Find() {
-    const Nanos deadline = MonotonicNow() + kEndOfOthers;
+    const Nanos deadline = MonotonicNow() + kEndOfOtherShims;
     for (;;) {
       PP_ASSIGN_OR_RETURN(const std::vector<ResidentStub> shims, ResidentStub::FindAll(kGpuShim, target_.pid, memory_));
       // In a forked child the block still has the state of the parent, with the parent's pid.
@@ -110,7 +110,7 @@ Result<GpuInjection> InjectGpu(const InjectionTarget& target, RemoteMemory& memo
                                const Patience& patience) {
   const Nanos begin = MonotonicNow();
   const GpuArenaShape shape = ShapeOf(image.boot());
-  PP_ASSIGN_OR_RETURN(const TargetFiles files, CheckEntry(target, kGpuShim, shape.size(), kPrivateBytes));
+  PP_ASSIGN_OR_RETURN(const TargetFiles files, CheckEntry(target, kGpuShim, shape.size(), kShimBytes));
   MemoryTaker<GpuArena, GpuArenaShape> taker(target.pid, files, kGpuShim, shape,
                                              [&] { return FailureOf(target.pid, memory, shape.nonce); });
   ResidentShim resident(target, memory, files);

@@ -15,9 +15,9 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kEndOfOthers = Nanos::FromSeconds(3);
-constexpr Nanos kPause = Nanos::FromMillis(2);
-constexpr uint64_t kPrivateBytes = 5 << 20;  // the stub's tables, and its code
+constexpr Nanos kEndOfOtherTracers = Nanos::FromSeconds(3);
+constexpr Nanos kTracerPause = Nanos::FromMillis(2);
+constexpr uint64_t kTracerBytes = 5 << 20;  // the stub's tables, and its code
 
 ChannelShape ShapeOf(const pp_boot& boot) {
   return {boot.ring_count, boot.ring_records, boot.nonce, (boot.flags & PP_BOOT_MUTES) != 0};
@@ -46,7 +46,7 @@ class Resident {
 
   // Returns nullopt if there is no stub. kAlreadyExists: a stub does not end its work for a collector that is gone.
   Result<std::optional<ResidentStub>> Find(RunReport* report) {
-    const Nanos deadline = MonotonicNow() + kEndOfOthers;
+    const Nanos deadline = MonotonicNow() + kEndOfOtherTracers;
     for (;;) {
       PP_ASSIGN_OR_RETURN(std::optional<ResidentStub> stub, ResidentStub::Find(target_.pid, memory_));
       if (!stub || !stub->busy) {
@@ -84,7 +84,7 @@ class Resident {
       };
       return RunCall(target_, memory_, {leave, RemoteAddr()}, guard, patience_, has_left, report);
     }
-    PauseOrStep(kPause);  // the stub may be beginning now, or ending on its own
+    PauseOrStep(kTracerPause);  // the stub may be beginning now, or ending on its own
     return {};
   }
 
@@ -100,7 +100,7 @@ Result<Injection> Inject(const InjectionTarget& target, RemoteMemory& memory, co
                          const Patience& patience) {
   const Nanos begin = MonotonicNow();
   const ChannelShape shape = ShapeOf(image.boot());
-  PP_ASSIGN_OR_RETURN(const TargetFiles files, CheckEntry(target, kTracerStub, shape.size(), kPrivateBytes));
+  PP_ASSIGN_OR_RETURN(const TargetFiles files, CheckEntry(target, kTracerStub, shape.size(), kTracerBytes));
   MemoryTaker<Channel, ChannelShape> taker(target.pid, files, kTracerStub, shape, [&]() -> Result<void> {
     PP_ASSIGN_OR_RETURN(std::optional<Error> failure, ResidentStub::FailureOf(target.pid, memory, shape.nonce));
     return failure ? Result<void>(std::move(*failure)) : Result<void>();

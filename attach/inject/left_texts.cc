@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attach/inject/bootstrap_text.h"
+#include "attach/inject/queued_call.h"
 #include "attach/inject/remote_writer.h"
 #include "attach/inject/run_call.h"
 #include "attach/inject/text_thunk.h"
@@ -16,8 +17,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kWiped = 4;  // bytes at the beginning that may have been cleared (CallGuard)
-constexpr std::string_view kBehindThem = kTextBegin.substr(kWiped);
+constexpr std::string_view kBehindThem = kTextBegin.substr(kWipedBytes);
 
 struct LeftText {
   RemoteAddr begin;
@@ -32,10 +32,10 @@ void FindIn(RemoteMemory& memory, const MemoryTail& tail, std::vector<LeftText>&
   }
   const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   for (size_t at = all.find(kBehindThem); at != std::string_view::npos; at = all.find(kBehindThem, at + 1)) {
-    if (at < kWiped) {
+    if (at < kWipedBytes) {
       continue;
     }
-    const size_t begin = at - kWiped;
+    const size_t begin = at - kWipedBytes;
     const size_t end = std::min(all.find('\0', at), all.size());
     found.push_back({tail.begin + begin, std::vector<uint8_t>(bytes.begin() + static_cast<ptrdiff_t>(begin),
                                                               bytes.begin() + static_cast<ptrdiff_t>(end))});

@@ -7,16 +7,13 @@
 #include <utility>
 
 #include "attach/inject/frame_thunk.h"
+#include "attach/inject/queued_call.h"
 #include "attach/inject/text_thunk.h"
 #include "attach/proc/call_queue_image.h"
 #include "attach/ptrace/tracee_code.h"
 
 namespace ptrace_prof {
-namespace {
-
-constexpr Nanos kWipePatience = Nanos::FromSeconds(1);
-
-}  // namespace
+namespace {}  // namespace
 
 PropagatingText::PropagatingText(const InjectionTarget& target, RemoteMemory& memory, CodeCave text, CodeCave context,
                                  RemoteAddr code)

@@ -8,7 +8,7 @@
 namespace ptrace_prof {
 namespace {
 
-Result<void> Applies(const InjectionTarget& target) {
+Result<void> QueueApplies(const InjectionTarget& target) {
   PP_RETURN_IF_ERROR(CheckWelcome(target));
   if (target.no_queue) {
     return *target.no_queue;
@@ -38,8 +38,8 @@ class CallInQueue final : public RunningCall {
   QueuedCall call_;
 };
 
-Result<std::unique_ptr<RunningCall>> Perform(const InjectionTarget& target, RemoteMemory& memory,
-                                             const InjectedCall& call, const Patience& patience) {
+Result<std::unique_ptr<RunningCall>> PerformInQueue(const InjectionTarget& target, RemoteMemory& memory,
+                                                    const InjectedCall& call, const Patience& patience) {
   PP_ASSIGN_OR_RETURN(QueuedCall queued,
                       QueuedCall::Put(target.pid, memory, target.queue, call.function, call.guard, patience));
   return std::unique_ptr<RunningCall>(std::make_unique<CallInQueue>(std::move(queued)));
@@ -47,6 +47,6 @@ Result<std::unique_ptr<RunningCall>> Perform(const InjectionTarget& target, Remo
 
 }  // namespace
 
-const InjectionStrategy kQueueStrategy{"pending call", InjectionTurn::kUsual, Applies, Perform};
+const InjectionStrategy kQueueStrategy{"pending call", InjectionTurn::kUsual, QueueApplies, PerformInQueue};
 
 }  // namespace ptrace_prof

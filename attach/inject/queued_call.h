@@ -33,6 +33,11 @@ struct CallGuard {
   RemoteAddr wipe;
 };
 
+// Bytes at the beginning of a text that may have been wiped.
+inline constexpr size_t kWipedBytes = 4;
+// How long a collector tries to wipe what it leaves.
+inline constexpr Nanos kWipePatience = Nanos::FromSeconds(1);
+
 enum class Withdrawal { kTakenBack, kTaken, kLeft };
 
 // Whether the bytes of a guard are unchanged.

@@ -30,7 +30,7 @@ constexpr Nanos kClearPatience = Nanos::FromSeconds(1);
 constexpr Nanos kReadingPatience = Nanos::FromSeconds(1);
 constexpr Nanos kReadingPause = Nanos(200'000);
 
-Result<void> Applies(const InjectionTarget& target) {
+Result<void> ScriptApplies(const InjectionTarget& target) {
   PP_RETURN_IF_ERROR(CheckWelcome(target));
   if (!target.scripts || target.script_files == nullptr) {
     return Error{Code::kUnimplemented,
@@ -150,8 +150,8 @@ class ScriptedCall final : public RunningCall {
   StopCost cost_;
 };
 
-Result<std::unique_ptr<RunningCall>> Perform(const InjectionTarget& target, RemoteMemory& memory,
-                                             const InjectedCall& call, const Patience& patience) {
+Result<std::unique_ptr<RunningCall>> PerformInScript(const InjectionTarget& target, RemoteMemory& memory,
+                                                     const InjectedCall& call, const Patience& patience) {
   if (call.text.empty()) {
     return Error{Code::kUnimplemented, "a script can call no function of ours", ""};
   }
@@ -168,6 +168,6 @@ Result<std::unique_ptr<RunningCall>> Perform(const InjectionTarget& target, Remo
 
 }  // namespace
 
-const InjectionStrategy kScriptStrategy{"script", InjectionTurn::kLastResort, Applies, Perform};
+const InjectionStrategy kScriptStrategy{"script", InjectionTurn::kLastResort, ScriptApplies, PerformInScript};
 
 }  // namespace ptrace_prof

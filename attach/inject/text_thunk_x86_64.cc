@@ -5,7 +5,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr uint8_t kInstructions[] = {
+constexpr uint8_t kTextThunk[] = {
     0xf3, 0x0f, 0x1e, 0xfa,                    // endbr64
     0x53,                                      // push  %rbx: also aligns the stack
     0x48, 0x89, 0xfb,                          // mov   %rdi,%rbx
@@ -41,6 +41,6 @@ static_assert(offsetof(TextThunkContext, get_dictionary) == 0x08 && offsetof(Tex
 
 }  // namespace
 
-std::span<const uint8_t> TextThunk() { return kInstructions; }
+std::span<const uint8_t> TextThunk() { return kTextThunk; }
 
 }  // namespace ptrace_prof

@@ -16,15 +16,15 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kPause = Nanos::FromMillis(1);
-constexpr Nanos kLongestPause = Nanos::FromMillis(64);
+constexpr Nanos kFirstStopPause = Nanos::FromMillis(1);
+constexpr Nanos kLongestStopPause = Nanos::FromMillis(64);
 constexpr Nanos kMoment = Nanos::FromMillis(5);
 constexpr int kLooksForLateThreads = 100;
 
 // A thread that did not stop in time can be released only once it stops. The rest is released at a later stop.
 void ReleaseLate() {
   for (int look = 0; look < kLooksForLateThreads && StoppedThreads::ReleaseLate() > 0; ++look) {
-    PauseOrStep(kPause);
+    PauseOrStep(kFirstStopPause);
   }
 }
 
@@ -96,7 +96,7 @@ Result<void> RetryStops(const std::function<Result<bool>()>& attempt, const Erro
 
 Result<void> RetryStops(const std::function<Result<bool>()>& attempt, const Error& otherwise,
                         const Patience& patience) {
-  for (Nanos pause = kPause;;) {
+  for (Nanos pause = kFirstStopPause;;) {
     Result<bool> done = AtOnce(attempt);
     ReleaseLate();
     if (done.has_error() && done.error().code != Code::kDeadlineExceeded) {
@@ -113,7 +113,7 @@ Result<void> RetryStops(const std::function<Result<bool>()>& attempt, const Erro
     }
     PauseOrStep(pause);
     if (done.has_error()) {  // they were stopped for long, without result
-      pause = std::min(Nanos(pause.value * 2), kLongestPause);
+      pause = std::min(Nanos(pause.value * 2), kLongestStopPause);
     }
   }
 }

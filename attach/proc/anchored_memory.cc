@@ -6,7 +6,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kRequestsPerCall = 1023;  // with the anchor word: one system call of ProcessMemory
+constexpr size_t kAnchoredRequests = 1023;  // with the anchor word: one system call of ProcessMemory
 
 }  // namespace
 
@@ -33,7 +33,7 @@ ReadStatus AnchoredMemory::ReadBatch(std::span<const ReadRequest> requests, size
   }
   *filled = 0;
   while (!requests.empty()) {
-    const auto part = requests.first(std::min(requests.size(), kRequestsPerCall));
+    const auto part = requests.first(std::min(requests.size(), kAnchoredRequests));
     uint64_t word = 0;
     requests_.assign(1, {where_, &word, sizeof word});
     requests_.insert(requests_.end(), part.begin(), part.end());

@@ -101,6 +101,11 @@ Result<std::string> ReadThreadName(Pid pid, Tid tid) {
   return name;
 }
 
+Result<std::string> ReadEnviron(Pid pid) {
+  constexpr size_t kLimit = 256 << 10;
+  return ReadProcFile(ProcPath(pid, "environ"), kLimit);
+}
+
 Result<Tid> ReadNamespacedTid(Pid pid, Tid tid) {
   const std::string path = ProcTaskPath(pid, tid, "status");
   PP_ASSIGN_OR_RETURN(const std::string text, ReadProcFile(path));

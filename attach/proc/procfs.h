@@ -47,6 +47,7 @@ Nanos OfTicks(uint64_t ticks);
 Result<Nanos> ReadStartTime(Pid pid);
 Result<uint64_t> ReadStartTicks(Pid pid);              // the same in clock ticks (sysconf(_SC_CLK_TCK) per second)
 Result<std::string> ReadThreadName(Pid pid, Tid tid);  // comm
+Result<std::string> ReadEnviron(Pid pid);              // as at the start of the program; at most 256 KiB
 // The tid that the thread itself sees (innermost PID namespace).
 Result<Tid> ReadNamespacedTid(Pid pid, Tid tid);
 // Device and inode of the executable: changes on exec.

@@ -10,20 +10,14 @@
 #include <string_view>
 
 #include "attach/proc/proc_file.h"
+#include "attach/proc/proc_line.h"
 #include "attach/proc/proc_stat.h"
 
 namespace ptrace_prof {
 namespace {
 
-using LineBuffer = std::array<char, 512>;
-
 UniqueFd Open(Pid pid, Tid tid, std::string_view name) {
   return UniqueFd(::open(ProcTaskPath(pid, tid, name).c_str(), O_RDONLY | O_CLOEXEC));
-}
-
-std::string_view ReadAgain(const UniqueFd& fd, LineBuffer& buffer) {
-  const ssize_t got = ::pread(fd.get(), buffer.data(), buffer.size(), 0);
-  return got > 0 ? std::string_view(buffer.data(), static_cast<size_t>(got)) : std::string_view();
 }
 
 }  // namespace

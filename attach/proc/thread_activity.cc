@@ -8,25 +8,12 @@
 #include <utility>
 
 #include "attach/proc/proc_file.h"
+#include "attach/proc/proc_line.h"
 #include "attach/proc/proc_stat.h"
 #include "attach/proc/wait_reason.h"
 
 namespace ptrace_prof {
-namespace {
-
-using LineBuffer = std::array<char, 512>;  // stat is the longest file: 52 numbers, most of them short
-
-// The text of a descriptor that stays open, or empty text if it cannot be read (errno says why).
-std::string_view ReadAgain(const UniqueFd& fd, LineBuffer& buffer) {
-  if (!fd.is_open()) {
-    errno = EBADF;
-    return {};
-  }
-  const ssize_t got = ::pread(fd.get(), buffer.data(), buffer.size(), 0);
-  return got > 0 ? std::string_view(buffer.data(), static_cast<size_t>(got)) : std::string_view();
-}
-
-}  // namespace
+namespace {}  // namespace
 
 UniqueFd ThreadActivity::OpenFile(std::string_view name) const {
   return UniqueFd(::open(ProcTaskPath(pid_, tid_, name).c_str(), O_RDONLY | O_CLOEXEC));

@@ -23,7 +23,6 @@ namespace ptrace_prof {
 namespace {
 
 constexpr int kSystemCallSignal = SIGTRAP | 0x80;  // PTRACE_O_TRACESYSGOOD
-constexpr int kEventShift = 8;
 // A program that starts for longer is probably not a Python program, or its tracing was abandoned.
 constexpr Nanos kLongestHold = Nanos::FromSeconds(10);
 constexpr Nanos kPatience = Nanos::FromMillis(200);
@@ -37,7 +36,7 @@ struct Held {
   Nanos until;
 };
 
-thread_local Held held;
+thread_local Held held_child;
 
 intptr_t SignalOf(int stop) {
   const bool is_signal = stop >> kEventShift == 0 && stop != kSystemCallSignal;
@@ -50,18 +49,18 @@ bool IsGroupStop(int stop) { return stop >> kEventShift == PTRACE_EVENT_STOP && 
 bool Look() {
   siginfo_t info{};
   const int how = WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL;
-  const bool is_there = ::waitid(P_PID, static_cast<id_t>(held.pid.value), &info, how) == 0;
+  const bool is_there = ::waitid(P_PID, static_cast<id_t>(held_child.pid.value), &info, how) == 0;
   if (is_there && info.si_pid != 0 && (info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED)) {
-    held.is_stopped = true;
-    held.stop = info.si_status;
+    held_child.is_stopped = true;
+    held_child.stop = info.si_status;
   } else if (!is_there || info.si_pid != 0) {
-    held = {};  // it has ended
+    held_child = {};  // it has ended
   }
-  return held.is_stopped;
+  return held_child.is_stopped;
 }
 
 void Await(Nanos deadline) {
-  for (int look = 0; held.pid.value != 0 && !Look() && MonotonicNow() < deadline; ++look) {
+  for (int look = 0; held_child.pid.value != 0 && !Look() && MonotonicNow() < deadline; ++look) {
     if (look < kYields) {
       ::sched_yield();
     } else {
@@ -86,7 +85,7 @@ std::string PathAt(uint64_t address) {
     const size_t part = std::min<size_t>(path.size() - size, 4096 - (address + size) % 4096);
     const iovec to{path.data() + size, part};
     const iovec from{reinterpret_cast<void*>(address + size), part};
-    if (::process_vm_readv(held.pid.value, &to, 1, &from, 1, 0) != static_cast<ssize_t>(part)) {
+    if (::process_vm_readv(held_child.pid.value, &to, 1, &from, 1, 0) != static_cast<ssize_t>(part)) {
       break;
     }
     const size_t end = path.find('\0', size);
@@ -102,7 +101,8 @@ std::string PathAt(uint64_t address) {
 // traced.
 bool IsAboutToGetRights() {
   __ptrace_syscall_info info{};
-  if (held.stop != kSystemCallSignal || ::ptrace(PTRACE_GET_SYSCALL_INFO, held.pid.value, sizeof info, &info) <= 0 ||
+  if (held_child.stop != kSystemCallSignal ||
+      ::ptrace(PTRACE_GET_SYSCALL_INFO, held_child.pid.value, sizeof info, &info) <= 0 ||
       info.op != PTRACE_SYSCALL_INFO_ENTRY || (info.entry.nr != SYS_execve && info.entry.nr != SYS_execveat)) {
     return false;
   }
@@ -110,7 +110,7 @@ bool IsAboutToGetRights() {
   if (path.empty() || info.entry.nr == SYS_execveat) {
     return true;  // unknown
   }
-  return GivesRights(ProcPath(held.pid, path.front() == '/' ? "root" + path : "cwd/" + path));
+  return GivesRights(ProcPath(held_child.pid, path.front() == '/' ? "root" + path : "cwd/" + path));
 }
 
 }  // namespace
@@ -121,26 +121,26 @@ bool HoldStart(Pid child) {
     return false;
   }
   ::ptrace(PTRACE_INTERRUPT, child.value, nullptr, nullptr);
-  held = {.pid = child, .is_stopped = false, .stop = 0, .until = MonotonicNow() + kLongestHold};
+  held_child = {.pid = child, .is_stopped = false, .stop = 0, .until = MonotonicNow() + kLongestHold};
   Await(MonotonicNow() + kPatience);
-  return held.pid == child;
+  return held_child.pid == child;
 }
 
-bool IsHeld(Pid pid) { return held.pid.value != 0 && held.pid == pid; }
+bool IsHeld(Pid pid) { return held_child.pid.value != 0 && held_child.pid == pid; }
 
 void PauseOrStep(Nanos nap) {
-  if (held.pid.value == 0) {
+  if (held_child.pid.value == 0) {
     const timespec time{nap.value / 1'000'000'000, nap.value % 1'000'000'000};
     ::nanosleep(&time, nullptr);
     return;
   }
   if (Look()) {
-    if (IsGroupStop(held.stop) || MonotonicNow() > held.until || IsAboutToGetRights()) {
+    if (IsGroupStop(held_child.stop) || MonotonicNow() > held_child.until || IsAboutToGetRights()) {
       LetStartGo();
       return;
     }
-    held.is_stopped = false;
-    if (::ptrace(PTRACE_SYSCALL, held.pid.value, nullptr, SignalOf(held.stop)) != 0 && errno != ESRCH) {
+    held_child.is_stopped = false;
+    if (::ptrace(PTRACE_SYSCALL, held_child.pid.value, nullptr, SignalOf(held_child.stop)) != 0 && errno != ESRCH) {
       LetStartGo();
       return;
     }
@@ -149,24 +149,24 @@ void PauseOrStep(Nanos nap) {
 }
 
 bool StopHeldStart(Nanos deadline) {
-  if (held.pid.value != 0 && !Look()) {
-    ::ptrace(PTRACE_INTERRUPT, held.pid.value, nullptr, nullptr);
+  if (held_child.pid.value != 0 && !Look()) {
+    ::ptrace(PTRACE_INTERRUPT, held_child.pid.value, nullptr, nullptr);
     Await(deadline);
   }
-  return held.pid.value != 0 && held.is_stopped;
+  return held_child.pid.value != 0 && held_child.is_stopped;
 }
 
 void LetStartGo() {
-  const Pid pid = held.pid;
+  const Pid pid = held_child.pid;
   if (pid.value == 0) {
     return;
   }
   if (StopHeldStart(MonotonicNow() + kPatience)) {
-    DetachTracee(Tid(pid.value), static_cast<int>(SignalOf(held.stop)));
-  } else if (held.pid.value != 0) {
+    DetachTracee(Tid(pid.value), static_cast<int>(SignalOf(held_child.stop)));
+  } else if (held_child.pid.value != 0) {
     AddLateThread(pid, Tid(pid.value));
   }
-  held = {};
+  held_child = {};
 }
 
 }  // namespace ptrace_prof

@@ -12,7 +12,6 @@ namespace ptrace_prof {
 namespace {
 
 constexpr int kSignalMask = 0x7f;
-constexpr int kEventShift = 8;
 
 TraceeStatus DecodeStop(int stop) {
   const int signal = stop & kSignalMask;

@@ -10,6 +10,9 @@
 
 namespace ptrace_prof {
 
+// A stop's signal (si_status of waitid) has the number of a PTRACE_EVENT from this bit on.
+inline constexpr int kEventShift = 8;
+
 enum class TraceeState {
   kRunning,        // nothing to report
   kInterrupted,    // in the stop that PTRACE_INTERRUPT requests

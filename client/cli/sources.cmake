@@ -28,6 +28,7 @@ pp_library(client/cli
     cli/export/export_command.cc
     cli/export/export_options.cc
     cli/help_format.cc
+    cli/inspect/answer_stream.cc
     cli/inspect/inspection.cc
     cli/inspect/inspection_json.cc
     cli/interrupts.cc

@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "client/remote/call_limits.h"
 #include "client/remote/retries.h"
 #include "client/remote/state_message.h"
 #include "client/remote/trace_fetch.h"
@@ -19,9 +20,6 @@ namespace ptrace_prof {
 namespace {
 
 using google::protobuf::util::TimeUtil;
-
-constexpr int kPage = 1000;
-constexpr std::chrono::seconds kPatience(15);
 
 RemoteCapture CaptureOf(const v1::Capture& message) {
   RemoteCapture capture;
@@ -78,11 +76,11 @@ Error IsAnother(const std::string& name) {
       "record again; a daemon's captures and their traces go when it ends"};
 }
 
-// A call with a single response, within kPatience.
+// A call with a single response, within kCallDeadline.
 template <typename Response, typename Call>
 grpc::Status AskOnce(const Call& call, Response* response) {
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  context.set_deadline(std::chrono::system_clock::now() + kCallDeadline);
   return call(&context, response);
 }
 
@@ -134,7 +132,7 @@ class RpcCaptureClient : public CaptureClient {
   Result<std::vector<RemoteCapture>> List() override {
     std::vector<RemoteCapture> captures;
     v1::ListCapturesRequest page;
-    page.set_page_size(kPage);
+    page.set_page_size(kEntriesPerPage);
     do {
       PP_ASSIGN_OR_RETURN(const auto response, Ask<v1::ListCapturesResponse>([&](auto* context, auto* answer) {
                             return stub_->ListCaptures(context, page, answer);

@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "client/remote/call_limits.h"
 #include "client/remote/state_message.h"
 #include "rpc/connection/status.h"
 
@@ -12,8 +13,6 @@ namespace {
 
 namespace v1 = ptraceprof::v1;
 using google::protobuf::util::TimeUtil;
-
-constexpr std::chrono::seconds kPatience(15);
 
 RemoteDaemon::Keeping KeepingOf(const v1::DaemonKeeping& message) {
   return {.spool = message.spool(),
@@ -53,7 +52,7 @@ RemoteDaemon DaemonOf(const v1::DaemonStatus& message) {
 
 Result<RemoteDaemon> AskDaemon(v1::NodeService::Stub& stub) {
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  context.set_deadline(std::chrono::system_clock::now() + kCallDeadline);
   v1::DaemonStatus answer;
   if (const grpc::Status status = stub.GetDaemonStatus(&context, {}, &answer); !status.ok()) {
     return FromStatus(status);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 
+#include "client/remote/call_limits.h"
 #include "daemon/trace/write/memory_sink.h"
 #include "daemon/trace/write/trace_writer.h"
 #include "rpc/connection/status.h"
@@ -12,8 +13,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kPage = 1000;
-constexpr std::chrono::seconds kPatience(30);
+constexpr std::chrono::seconds kInspectionDeadline(30);
 
 template <typename Number>
 std::optional<int32_t> Maybe(bool is_set, Number value) {
@@ -81,10 +81,10 @@ Result<std::string> WriteTrace(const CaptureTask& request, const std::function<R
 Result<std::string> ListAsTrace(v1::CaptureService::Stub& stub, const CaptureTask& request) {
   return WriteTrace(request, [&](TraceWriter& writer) -> Result<void> {
     v1::ListProcessesRequest page;
-    page.set_page_size(kPage);
+    page.set_page_size(kEntriesPerPage);
     do {
       grpc::ClientContext context;
-      context.set_deadline(std::chrono::system_clock::now() + kPatience);
+      context.set_deadline(std::chrono::system_clock::now() + kInspectionDeadline);
       v1::ListProcessesResponse response;
       if (const grpc::Status status = stub.ListProcesses(&context, page, &response); !status.ok()) {
         return FromStatus(status);
@@ -106,7 +106,7 @@ Result<std::string> ListAsTrace(v1::CaptureService::Stub& stub, const CaptureTas
 Result<std::string> DiagnosisAsTrace(v1::NodeService::Stub& stub, const CaptureTask& request) {
   return WriteTrace(request, [&](TraceWriter& writer) -> Result<void> {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    context.set_deadline(std::chrono::system_clock::now() + kInspectionDeadline);
     v1::GetNodeRequest message;
     message.set_pid(TargetOf(request).value);
     v1::Node node;

@@ -8,9 +8,9 @@ string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
 file(WRITE ${OUT}.tmp "#include \"daemon/export/viewer_assets.h\"
 namespace ptrace_prof {
 namespace {
-constexpr unsigned char kBytes[] = {${bytes}};
+constexpr unsigned char ${NAME}Bytes[] = {${bytes}};
 }
-const std::string_view ${NAME}(reinterpret_cast<const char*>(kBytes), sizeof(kBytes));
+const std::string_view ${NAME}(reinterpret_cast<const char*>(${NAME}Bytes), sizeof(${NAME}Bytes));
 }
 ")
 file(RENAME ${OUT}.tmp ${OUT})

@@ -12,11 +12,11 @@ namespace {
 
 constexpr size_t kRows = 20;          // of each table, if all tables are shown
 constexpr size_t kReportRows = 1000;  // of the table chosen by --report
-constexpr size_t kMaxLabel = 200;
+constexpr size_t kMaxGpuLabel = 200;
 constexpr size_t kMaxFrames = 200;
 
 double Millis(Nanos time) { return static_cast<double>(time.value) / 1e6; }
-double Micros(Nanos time) { return static_cast<double>(time.value) / 1e3; }
+double InMicros(Nanos time) { return static_cast<double>(time.value) / 1e3; }
 
 double Percent(Nanos part, Nanos whole) {
   return 100 * static_cast<double>(part.value) / static_cast<double>(std::max<int64_t>(whole.value, 1));
@@ -55,10 +55,10 @@ void GpuTables::WriteKernels(size_t limit) {
   context_.out.Write(fmt::format("\nGPU time by kernel\n{:>8} {:>13} {:>10} {:>11} {:>11}  {}\n", "%", "ms", "count",
                                  "mean µs", "longest µs", "kernel"));
   for (const GpuNameRow& row : std::span(rows).first(std::min(limit, rows.size()))) {
-    const double mean = Micros(row.work.time) / static_cast<double>(row.work.count);
+    const double mean = InMicros(row.work.time) / static_cast<double>(row.work.count);
     context_.out.Write(fmt::format("{} {:>10} {:>11.3f} {:>11.3f}  {}\n", Share(row.work.time),
-                                   WithCommas(row.work.count), mean, Micros(row.work.longest),
-                                   Shortened(CleanText(row.name), kMaxLabel)));
+                                   WithCommas(row.work.count), mean, InMicros(row.work.longest),
+                                   Shortened(CleanText(row.name), kMaxGpuLabel)));
   }
   WriteMore(rows.size(), limit);
 }
@@ -72,7 +72,7 @@ void GpuTables::WriteStacks(size_t limit) {
     functions_.PathOf(stack, path);
     std::string text;
     for (const uint32_t function : std::span(path).first(std::min(path.size(), kMaxFrames))) {
-      text += (text.empty() ? "" : ";") + Shortened(LabelOf(functions_.function(function)), kMaxLabel);
+      text += (text.empty() ? "" : ";") + Shortened(LabelOf(functions_.function(function)), kMaxGpuLabel);
     }
     context_.out.Write(fmt::format("{} {:>10}  {}\n", Share(work.time), WithCommas(work.count),
                                    text.empty() ? "[no Python stack]" : text));
@@ -85,7 +85,7 @@ void GpuTables::WriteFunctions(const std::vector<GpuFunctionRow>& rows, std::str
                                  "self ms", "total %", "total ms", "count"));
   for (const GpuFunctionRow& row : std::span(rows).first(std::min(limit, rows.size()))) {
     context_.out.Write(fmt::format("{} {} {:>10}  {}\n", Share(row.self), Share(row.total), WithCommas(row.count),
-                                   Shortened(LabelOf(functions_.function(row.function)), kMaxLabel)));
+                                   Shortened(LabelOf(functions_.function(row.function)), kMaxGpuLabel)));
   }
   WriteMore(rows.size(), limit);
 }
@@ -97,11 +97,11 @@ void GpuTables::WriteRanges(size_t limit) {
       fmt::format("\nRanges and marks of the job (NVTX), time of its threads\n{:>13} {:>10} {:>11} {:>11}  {}\n", "ms",
                   "count", "mean µs", "longest µs", "domain: name"));
   for (const GpuRangeRow& row : std::span(rows).first(std::min(limit, rows.size()))) {
-    const double mean = Micros(row.work.time) / static_cast<double>(row.work.count);
-    const std::string domain = row.domain.empty() ? "" : Shortened(CleanText(row.domain), kMaxLabel) + ": ";
+    const double mean = InMicros(row.work.time) / static_cast<double>(row.work.count);
+    const std::string domain = row.domain.empty() ? "" : Shortened(CleanText(row.domain), kMaxGpuLabel) + ": ";
     context_.out.Write(fmt::format("{:>13.3f} {:>10} {:>11.3f} {:>11.3f}  {}{}\n", Millis(row.work.time),
-                                   WithCommas(row.work.count), mean, Micros(row.work.longest), domain,
-                                   Shortened(CleanText(row.name), kMaxLabel)));
+                                   WithCommas(row.work.count), mean, InMicros(row.work.longest), domain,
+                                   Shortened(CleanText(row.name), kMaxGpuLabel)));
   }
   WriteMore(rows.size(), limit);
 }

@@ -36,7 +36,7 @@ std::string Nonce() {
   return fmt::format("{:02x}", fmt::join(random, ""));
 }
 
-int64_t Micros(Nanos time) { return time.value / 1000; }
+int64_t WholeMicros(Nanos time) { return time.value / 1000; }
 
 // The weight of a span on the page.
 uint64_t WeightOf(const Span& span, bool exact) {
@@ -59,7 +59,7 @@ class HtmlExporter : public FormatExporter {
   Result<void> WriteThread(TrackId track, uint64_t max_spans);
   Result<void> WriteSpans(TrackId track, uint64_t max_spans);
   void WriteTime(Nanos time);
-  Nanos OnPage(Nanos time) const { return context_.recording.exact ? time : Nanos(Micros(time) * 1000); }
+  Nanos OnPage(Nanos time) const { return context_.recording.exact ? time : Nanos(WholeMicros(time) * 1000); }
   // For one node on one thread.
   struct Total {
     uint64_t weight = 0;
@@ -115,7 +115,7 @@ void HtmlExporter::WriteFacts() {
 // In microseconds: whole ones for samples, with nanosecond digits for exact calls.
 void HtmlExporter::WriteTime(Nanos time) {
   if (time.value % 1000 == 0) {
-    json_.Int64(Micros(time));
+    json_.Int64(WholeMicros(time));
     return;
   }
   const std::string text = fmt::format("{}.{:03}", time.value / 1000, time.value % 1000);
@@ -290,7 +290,7 @@ Result<void> HtmlExporter::WriteTrace() {
   WriteTree();
   WriteCounters(recording, end, json_);
   gpu_.Write(recording.first, json_);
-  json_.Member("length", std::max<int64_t>(Micros(end) - Micros(recording.first), 1));
+  json_.Member("length", std::max<int64_t>(WholeMicros(end) - WholeMicros(recording.first), 1));
   if (recording.exact) {
     json_.Name("exact");
     json_.Bool(true);

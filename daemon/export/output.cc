@@ -13,8 +13,6 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr std::string_view kRemedy = "Free some space or name another place with -o; the trace itself is untouched.";
-
 enum class LinkAt : uint8_t { kNone, kOurs, kOthers };
 
 LinkAt LookForLink(const std::string& path) {
@@ -97,7 +95,8 @@ void Output::Fail(int err) {
   if (status_.has_error()) {
     return;
   }
-  Error error = ErrnoError(err, fmt::format("cannot write {}", path_), err == EPIPE ? std::string_view() : kRemedy);
+  Error error =
+      ErrnoError(err, fmt::format("cannot write {}", path_), err == EPIPE ? std::string_view() : kNoSpaceRemedy);
   if (err == EPIPE) {
     error.code = Code::kCancelled;
   }

@@ -15,6 +15,9 @@
 
 namespace ptrace_prof {
 
+inline constexpr std::string_view kNoSpaceRemedy =
+    "Free some space or name another place with -o; the trace itself is untouched.";
+
 class Output {
  public:
   enum class Compression : uint8_t { kNone, kGzip };

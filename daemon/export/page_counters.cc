@@ -11,7 +11,7 @@ namespace {
 // The unit of a value on the page, by CounterUnit.
 constexpr std::string_view kUnits[kCounterUnitCount] = {"", "%", "MHz", "B", "mW", "°C"};
 
-int64_t Micros(Nanos time) { return time.value / 1000; }
+int64_t CounterMicros(Nanos time) { return time.value / 1000; }
 
 // Alternating times (µs since the begin of the page) and values. The last value before that begin is moved to it.
 void WritePoints(const CounterSeries& series, Nanos begin, Nanos end, JsonOutput& json) {
@@ -22,7 +22,7 @@ void WritePoints(const CounterSeries& series, Nanos begin, Nanos end, JsonOutput
     if (i + 1 < points.size() && points[i + 1].when <= begin) {
       continue;
     }
-    json.Int64(std::max<int64_t>(Micros(points[i].when) - Micros(begin), 0));
+    json.Int64(std::max<int64_t>(CounterMicros(points[i].when) - CounterMicros(begin), 0));
     json.Int64(std::llround(points[i].mean()));
   }
   json.EndArray();

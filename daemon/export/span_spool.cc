@@ -8,12 +8,13 @@
 #include <cstdlib>
 #include <type_traits>
 
+#include "daemon/export/output.h"
+
 namespace ptrace_prof {
 namespace {
 
 constexpr size_t kBlockSpans = 256;
 constexpr size_t kBlockBytes = kBlockSpans * sizeof(Span);
-constexpr std::string_view kRemedy = "Free some space or name another place with -o; the trace itself is untouched.";
 static_assert(std::is_trivially_copyable_v<Span>);
 
 }  // namespace
@@ -24,7 +25,7 @@ Result<void> SpanSpool::OpenFile() {
     std::string name = folder_ + "/.ptrace-prof-XXXXXX";
     fd = UniqueFd(::mkostemp(name.data(), O_CLOEXEC));
     if (!fd.is_open()) {
-      return ErrnoError(errno, fmt::format("cannot make a temporary file in {}", folder_), kRemedy);
+      return ErrnoError(errno, fmt::format("cannot make a temporary file in {}", folder_), kNoSpaceRemedy);
     }
     ::unlink(name.c_str());
   }
@@ -43,7 +44,7 @@ void SpanSpool::WriteBlock(Track& track) {
       done += static_cast<size_t>(written);
     } else if (written == 0 || errno != EINTR) {
       status_ = ErrnoError(written == 0 ? ENOSPC : errno, fmt::format("cannot write a temporary file in {}", folder_),
-                           kRemedy);
+                           kNoSpaceRemedy);
     }
   }
   track.blocks.push_back(size_);

@@ -24,7 +24,7 @@ constexpr double kTop = 74;
 constexpr double kBottom = 34;
 constexpr double kNarrowest = 0.1;           // pixels
 constexpr double kCharacter = 6.9;           // average width of a character, in pixels
-constexpr size_t kMaxLabel = 300;            // characters of a title; names have no limit of their own
+constexpr size_t kMaxTitle = 300;            // characters of a title; names have no limit of their own
 constexpr uint32_t kProcessName = 1u << 31;  // from here on names are processes, below functions
 constexpr uint32_t kNoFrame = kProcessName - 1;
 
@@ -170,7 +170,7 @@ void SvgExporter::WriteFrame(const CallTree::Node& node, double start, uint32_t 
     return;
   }
   const bool root = node.depth == 0;
-  const std::string label = root ? "all" : Shortened(LabelOfName(node.name), kMaxLabel);
+  const std::string label = root ? "all" : Shortened(LabelOfName(node.name), kMaxTitle);
   const bool marker = root || node.name >= kNoFrame || functions_.function(node.name).kind == FrameKind::kMarker;
   const auto fits = static_cast<size_t>(std::max(0.0, (width - 6) / kCharacter));
   const double y = kTop + (depth - node.depth) * kRow;

@@ -10,7 +10,7 @@
 namespace ptrace_prof {
 namespace {
 
-class Counter : public TraceVisitor {
+class SampleCounter : public TraceVisitor {
  public:
   void OnSample(TrackId, Nanos, StackId, SampleQuality) override { ++samples; }
   void OnCallBegin(TrackId, Nanos, StackId, CallEntry, GeneratorId) override { ++samples; }
@@ -23,7 +23,7 @@ class Counter : public TraceVisitor {
 }  // namespace
 
 Result<ExportSummary> CopyTrace(int input_fd, Output& out) {
-  Counter counter;
+  SampleCounter counter;
   TraceReader reader(counter);
   std::array<std::byte, 64 * 1024> buffer;
   while (!out.failed()) {

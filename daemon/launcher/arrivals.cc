@@ -10,10 +10,9 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kAtOnce = 256;              // accepted before the launcher serves its other sockets
-constexpr size_t kMostWaiting = 1024;     // per user; with few descriptors, a quarter of their limit
-constexpr size_t kMostUsers = 1024;       // with a remembered state
-constexpr int kNoDescriptorPauseMs = 20;  // the connections stay in the kernel's queue meanwhile
+constexpr int kAtOnce = 256;           // accepted before the launcher serves its other sockets
+constexpr size_t kMostWaiting = 1024;  // per user; with few descriptors, a quarter of their limit
+constexpr size_t kMostUsers = 1024;    // with a remembered state
 constexpr Nanos kLookEvery = Nanos::FromMillis(20);
 constexpr Nanos kPace = Nanos::FromMillis(10);
 constexpr int64_t kWithoutPace = 32;  // connections allowed at once after a quiet time

@@ -17,6 +17,8 @@
 
 namespace ptrace_prof {
 
+inline constexpr int kNoDescriptorPauseMs = 20;  // connections stay in the kernel's queue meanwhile
+
 class Arrivals {
  public:
   Arrivals();

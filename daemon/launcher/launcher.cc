@@ -22,7 +22,6 @@ namespace {
 constexpr size_t kMaxChildren = 4096;
 constexpr size_t kMaxPeers = 8192;
 constexpr size_t kMaxVouched = 65536;
-constexpr int kNoDescriptorPauseMs = 20;
 constexpr int kMostLetIn = 8;  // before the launcher serves its other sockets
 constexpr int kReapMs = 100;   // the end of a child without a pidfd wakes no poll
 constexpr Nanos kStopPatience = Nanos::FromSeconds(5);

@@ -20,8 +20,6 @@ constexpr size_t kMaxLeftOut = 4096;
 
 bool Is(const WireField& field, int number) { return field.number == static_cast<uint32_t>(number); }
 
-int32_t AsInt32(const WireField& field) { return static_cast<int32_t>(field.value); }
-
 }  // namespace
 
 void EncodeLeftOut(const LeftOut& left_out, WireEncoder& out) {
@@ -131,12 +129,12 @@ void DecodeProcess(std::string_view message, ProcessInfo& process) {
   WireDecoder decoder(message);
   for (WireField field; decoder.Next(field);) {
     switch (field.number) {
-      case trace::Process::kNsPidFieldNumber: process.ns_pid.value = AsInt32(field); break;
-      case trace::Process::kParentPidFieldNumber: process.parent_pid.value = AsInt32(field); break;
+      case trace::Process::kNsPidFieldNumber: process.ns_pid.value = field.AsInt32(); break;
+      case trace::Process::kParentPidFieldNumber: process.parent_pid.value = field.AsInt32(); break;
       case trace::Process::kPythonFieldNumber: process.python = field.bytes; break;
       case trace::Process::kStartTimeNsFieldNumber: process.start_time.value = field.AsSigned(); break;
-      case trace::Process::kRankFieldNumber: process.rank = AsInt32(field); break;
-      case trace::Process::kWorldSizeFieldNumber: process.world_size = AsInt32(field); break;
+      case trace::Process::kRankFieldNumber: process.rank = field.AsInt32(); break;
+      case trace::Process::kWorldSizeFieldNumber: process.world_size = field.AsInt32(); break;
       default: break;
     }
   }
@@ -153,7 +151,7 @@ void DecodeThread(std::string_view message, ThreadInfo& thread) {
   WireDecoder decoder(message);
   for (WireField field; decoder.Next(field);) {
     switch (field.number) {
-      case trace::Thread::kNsTidFieldNumber: thread.ns_tid.value = AsInt32(field); break;
+      case trace::Thread::kNsTidFieldNumber: thread.ns_tid.value = field.AsInt32(); break;
       case trace::Thread::kPythonIdentFieldNumber: thread.python_ident = field.value; break;
       case trace::Thread::kInterpreterIdFieldNumber: thread.interpreter_id = field.AsSigned(); break;
       case trace::Thread::kIsMainFieldNumber: thread.is_main = field.value != 0; break;
@@ -174,7 +172,7 @@ void DecodeProcessDescriptor(std::string_view message, ProcessInfo& process) {
   WireDecoder decoder(message);
   for (WireField field; decoder.Next(field);) {
     switch (field.number) {
-      case pf::ProcessDescriptor::kPidFieldNumber: process.pid.value = AsInt32(field); break;
+      case pf::ProcessDescriptor::kPidFieldNumber: process.pid.value = field.AsInt32(); break;
       case pf::ProcessDescriptor::kProcessNameFieldNumber: process.name = field.bytes; break;
       case pf::ProcessDescriptor::kCmdlineFieldNumber:
         if (process.cmdline.size() < kMaxCmdlineWords) {
@@ -196,8 +194,8 @@ void DecodeThreadDescriptor(std::string_view message, ThreadInfo& thread) {
   WireDecoder decoder(message);
   for (WireField field; decoder.Next(field);) {
     switch (field.number) {
-      case pf::ThreadDescriptor::kPidFieldNumber: thread.pid.value = AsInt32(field); break;
-      case pf::ThreadDescriptor::kTidFieldNumber: thread.tid.value = AsInt32(field); break;
+      case pf::ThreadDescriptor::kPidFieldNumber: thread.pid.value = field.AsInt32(); break;
+      case pf::ThreadDescriptor::kTidFieldNumber: thread.tid.value = field.AsInt32(); break;
       case pf::ThreadDescriptor::kThreadNameFieldNumber: thread.name = field.bytes; break;
       default: break;
     }

@@ -8,7 +8,7 @@ namespace ptrace_prof {
 namespace {
 
 using DeviceFields = trace::GpuDevice;
-using AccountingFields = trace::GpuAccounting;
+using GpuAccountingFields = trace::GpuAccounting;
 using TrackFields = trace::GpuTrack;
 using ShapeFields = trace::GpuShape;
 
@@ -71,14 +71,14 @@ GpuDevice DecodeGpuDevice(std::string_view message) {
 }
 
 void EncodeGpuAccounting(const GpuAccounting& accounting, WireEncoder& out) {
-  out.SignedVarint(AccountingFields::kPidFieldNumber, accounting.pid.value);
-  out.VarintIfSet(AccountingFields::kStateFieldNumber, static_cast<uint64_t>(accounting.state));
+  out.SignedVarint(GpuAccountingFields::kPidFieldNumber, accounting.pid.value);
+  out.VarintIfSet(GpuAccountingFields::kStateFieldNumber, static_cast<uint64_t>(accounting.state));
   if (accounting.reason != Reason::kUnspecified) {
-    out.StringIfSet(AccountingFields::kReasonFieldNumber, ReasonName(accounting.reason));
+    out.StringIfSet(GpuAccountingFields::kReasonFieldNumber, ReasonName(accounting.reason));
   }
-  out.StringIfSet(AccountingFields::kMessageFieldNumber, accounting.message);
-  out.StringIfSet(AccountingFields::kRemedyFieldNumber, accounting.remedy);
-  out.VarintIfSet(AccountingFields::kCuptiVersionFieldNumber, accounting.cupti_version);
+  out.StringIfSet(GpuAccountingFields::kMessageFieldNumber, accounting.message);
+  out.StringIfSet(GpuAccountingFields::kRemedyFieldNumber, accounting.remedy);
+  out.VarintIfSet(GpuAccountingFields::kCuptiVersionFieldNumber, accounting.cupti_version);
   EncodeCounters(accounting, out);
 }
 
@@ -88,16 +88,16 @@ GpuAccounting DecodeGpuAccounting(std::string_view message) {
   for (WireField field; decoder.Next(field);) {
     DecodeCounter(field, accounting);
     switch (field.number) {
-      case AccountingFields::kPidFieldNumber: accounting.pid = Pid(static_cast<int32_t>(field.value)); break;
-      case AccountingFields::kStateFieldNumber:
+      case GpuAccountingFields::kPidFieldNumber: accounting.pid = Pid(static_cast<int32_t>(field.value)); break;
+      case GpuAccountingFields::kStateFieldNumber:
         if (field.value < kGpuCaptureStates) {
           accounting.state = static_cast<GpuCaptureState>(field.value);
         }
         break;
-      case AccountingFields::kReasonFieldNumber: accounting.reason = ReasonNamed(field.bytes); break;
-      case AccountingFields::kMessageFieldNumber: accounting.message = field.bytes.substr(0, kMaxText); break;
-      case AccountingFields::kRemedyFieldNumber: accounting.remedy = field.bytes.substr(0, kMaxText); break;
-      case AccountingFields::kCuptiVersionFieldNumber:
+      case GpuAccountingFields::kReasonFieldNumber: accounting.reason = ReasonNamed(field.bytes); break;
+      case GpuAccountingFields::kMessageFieldNumber: accounting.message = field.bytes.substr(0, kMaxText); break;
+      case GpuAccountingFields::kRemedyFieldNumber: accounting.remedy = field.bytes.substr(0, kMaxText); break;
+      case GpuAccountingFields::kCuptiVersionFieldNumber:
         accounting.cupti_version = static_cast<uint32_t>(field.value);
         break;
       default: break;

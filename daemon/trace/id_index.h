@@ -67,6 +67,9 @@ class IdIndex {
   size_t used_ = 0;
 };
 
+// Two numbers as one.
+inline uint64_t PackBits(uint32_t high, uint32_t low) { return (uint64_t{high} << 32) | low; }
+
 // Spreads the bits of a number over all 64 (the finalizer of MurmurHash3).
 inline uint64_t MixBits(uint64_t x) {
   x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdULL;

@@ -56,8 +56,6 @@ constexpr ListField kLists[] = {
     {EntryFields::kGpuLibrariesFieldNumber, &ProcessEntry::gpu_libraries, kMaxLibraries},
 };
 
-int32_t AsInt32(const WireField& field) { return static_cast<int32_t>(field.value); }
-
 // Returns the table's row for a field, or null.
 template <typename Row, size_t N>
 const Row* Find(const Row (&rows)[N], const WireField& field) {
@@ -117,9 +115,9 @@ ProcessEntry DecodeProcessEntry(std::string_view message) {
     if (const TextField* text = Find(kTexts, field)) {
       entry.*text->member = field.bytes;
     } else if (const PidField* pid = Find(kPids, field)) {
-      (entry.*pid->member).value = AsInt32(field);
+      (entry.*pid->member).value = field.AsInt32();
     } else if (const OptionalField* optional = Find(kOptionals, field)) {
-      entry.*optional->member = AsInt32(field);
+      entry.*optional->member = field.AsInt32();
     } else if (const ListField* list = Find(kLists, field)) {
       if ((entry.*list->member).size() < list->limit) {
         (entry.*list->member).emplace_back(field.bytes);
@@ -146,7 +144,7 @@ Check DecodeCheck(std::string_view message) {
   WireDecoder decoder(message);
   for (WireField field; decoder.Next(field);) {
     switch (field.number) {
-      case trace::Check::kPidFieldNumber: check.pid.value = AsInt32(field); break;
+      case trace::Check::kPidFieldNumber: check.pid.value = field.AsInt32(); break;
       case trace::Check::kSubjectFieldNumber: check.subject = field.bytes; break;
       case trace::Check::kCauseFieldNumber: check.cause = field.bytes; break;
       case trace::Check::kRemedyFieldNumber: check.remedy = field.bytes; break;

@@ -7,25 +7,23 @@
 namespace ptrace_prof {
 namespace {
 
-struct Node {
-  StackId parent;
-  FrameId frame;
-  uint32_t depth = 0;
-};
-
-uint64_t Pack(uint32_t high, uint32_t low) { return (uint64_t{high} << 32) | low; }
-
 uint64_t HashOf(const Frame& frame) {
   uint64_t hash = std::hash<std::string_view>{}(frame.function);
   hash = MixBits(hash ^ std::hash<std::string_view>{}(frame.file) * 3);
-  hash = MixBits(hash ^ Pack(static_cast<uint32_t>(frame.line), static_cast<uint32_t>(frame.end_line)));
-  hash = MixBits(hash ^ Pack(static_cast<uint32_t>(frame.column), static_cast<uint32_t>(frame.end_column)));
-  return MixBits(hash ^ Pack(static_cast<uint32_t>(frame.first_line), static_cast<uint32_t>(frame.kind)));
+  hash = MixBits(hash ^ PackBits(static_cast<uint32_t>(frame.line), static_cast<uint32_t>(frame.end_line)));
+  hash = MixBits(hash ^ PackBits(static_cast<uint32_t>(frame.column), static_cast<uint32_t>(frame.end_column)));
+  return MixBits(hash ^ PackBits(static_cast<uint32_t>(frame.first_line), static_cast<uint32_t>(frame.kind)));
 }
 
 }  // namespace
 
 struct StackTable::Impl {
+  struct Node {
+    StackId parent;
+    FrameId frame;
+    uint32_t depth = 0;
+  };
+
   std::deque<Frame> frames;
   std::vector<Node> nodes{Node{}};  // [0] is kEmptyStack
   IdIndex frame_index;
@@ -52,9 +50,9 @@ FrameId StackTable::InternFrame(const Frame& frame) {
 StackId StackTable::InternStack(StackId parent, FrameId frame) {
   Impl& t = *impl_;
   const auto fresh = static_cast<uint32_t>(t.nodes.size());
-  const uint32_t id = t.node_index.FindOrInsert(MixBits(Pack(parent.value, frame.value)), fresh, [&](uint32_t other) {
-    return t.nodes[other].parent == parent && t.nodes[other].frame == frame;
-  });
+  const uint32_t id = t.node_index.FindOrInsert(
+      MixBits(PackBits(parent.value, frame.value)), fresh,
+      [&](uint32_t other) { return t.nodes[other].parent == parent && t.nodes[other].frame == frame; });
   if (id == fresh) {
     t.nodes.push_back({parent, frame, t.nodes[parent.value].depth + 1});
   }

@@ -16,6 +16,7 @@ struct WireField {
   uint64_t value = 0;      // of a number; 0 for others
   std::string_view bytes;  // of a string or a nested message; empty for others
 
+  int32_t AsInt32() const { return static_cast<int32_t>(value); }
   int64_t AsSigned() const { return static_cast<int64_t>(value); }
   double AsDouble() const { return std::bit_cast<double>(value); }
 };

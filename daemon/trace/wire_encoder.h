@@ -11,6 +11,10 @@
 
 namespace ptrace_prof {
 
+// The tags of fields with a number below 16: one byte each.
+constexpr uint8_t VarintTag(int field) { return static_cast<uint8_t>(field << 3); }
+constexpr uint8_t LengthTag(int field) { return static_cast<uint8_t>(field << 3 | 2); }
+
 class WireEncoder {
  public:
   std::string& buffer() { return buffer_; }

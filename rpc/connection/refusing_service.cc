@@ -7,16 +7,16 @@
 namespace ptrace_prof {
 namespace {
 
-class Refusal : public grpc::ServerGenericBidiReactor {
+class RefusedCall : public grpc::ServerGenericBidiReactor {
  public:
-  explicit Refusal(const Error& error) { Finish(ToStatus(error)); }
+  explicit RefusedCall(const Error& error) { Finish(ToStatus(error)); }
   void OnDone() override { delete this; }
 };
 
 }  // namespace
 
 grpc::ServerGenericBidiReactor* RefusingService::CreateReactor(grpc::GenericCallbackServerContext*) {
-  return new Refusal(error_);
+  return new RefusedCall(error_);
 }
 
 }  // namespace ptrace_prof

@@ -15,7 +15,7 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-Error Invalid(std::string_view text, std::string_view what, std::string remedy) {
+Error NotAllowed(std::string_view text, std::string_view what, std::string remedy) {
   return Error{Code::kInvalidArgument, fmt::format("'{}' is not {}", CleanText(text), what), std::move(remedy)};
 }
 
@@ -52,15 +52,15 @@ Result<void> SetChoice(const OptionRow& row, std::string_view text, Message* hol
       return {};
     }
   }
-  return Invalid(text, "one of its values", "write " + Listed(ChoicesOf(row)));
+  return NotAllowed(text, "one of its values", "write " + Listed(ChoicesOf(row)));
 }
 
 Result<void> SetCount(const OptionRow& row, std::string_view text, Message* holder) {
   uint32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number < row.option.min()) {
-    return Invalid(text, "a whole number that is allowed here",
-                   fmt::format("write a whole number from {:.0f} to {:.0f}", row.option.min(), row.option.max()));
+    return NotAllowed(text, "a whole number that is allowed here",
+                      fmt::format("write a whole number from {:.0f} to {:.0f}", row.option.min(), row.option.max()));
   }
   SetNumber(row.field(), number, holder);
   return {};
@@ -102,7 +102,7 @@ Result<void> AddIds(const OptionRow& row, std::string_view text, Message* holder
     int32_t id = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
     if (error != std::errc() || end != word.data() + word.size() || id < 1) {
-      return Invalid(word, "a thread id", "write ids as `ptrace-prof dump` shows them, such as 4711,4715");
+      return NotAllowed(word, "a thread id", "write ids as `ptrace-prof dump` shows them, such as 4711,4715");
     }
     holder->GetReflection()->AddInt32(holder, &row.field(), id);
     if (comma == std::string_view::npos) {

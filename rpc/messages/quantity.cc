@@ -42,7 +42,7 @@ std::optional<double> ParseQuantity(std::string_view text, std::span<const Unit>
   return std::nullopt;
 }
 
-Error Invalid(std::string_view what, std::string_view text, std::string_view allowed) {
+Error NotA(std::string_view what, std::string_view text, std::string_view allowed) {
   return Error{Code::kInvalidArgument, fmt::format("'{}' is not {}", text, what), fmt::format("write {}", allowed)};
 }
 
@@ -51,7 +51,7 @@ Error Invalid(std::string_view what, std::string_view text, std::string_view all
 Result<Nanos> ParseDuration(std::string_view text, std::string_view or_else) {
   const auto seconds = ParseQuantity(text, kDurationUnits);
   if (!seconds.has_value() || *seconds <= 0 || *seconds > kLongestDuration) {
-    return Invalid("a duration", text, fmt::format("10, 10s, 500ms, 2m or 1h; {}", or_else));
+    return NotA("a duration", text, fmt::format("10, 10s, 500ms, 2m or 1h; {}", or_else));
   }
   return Nanos::FromSeconds(*seconds);
 }
@@ -59,13 +59,13 @@ Result<Nanos> ParseDuration(std::string_view text, std::string_view or_else) {
 Result<double> ParseRate(std::string_view text) {
   const auto rate = ParseQuantity(text, kRateUnits);
   return rate.has_value() && *rate > 0 ? Result<double>(*rate)
-                                       : Invalid("a sampling rate", text, "samples per second: 500, 1khz, or max");
+                                       : NotA("a sampling rate", text, "samples per second: 500, 1khz, or max");
 }
 
 Result<double> ParsePercent(std::string_view text) {
   const auto share = ParseQuantity(text, kPercentUnits);
   if (!share.has_value() || *share <= 0 || *share > 1) {
-    return Invalid("a share", text, "1%, 0.5%, 20%, at most 100%, or off for no limit");
+    return NotA("a share", text, "1%, 0.5%, 20%, at most 100%, or off for no limit");
   }
   return *share;
 }
@@ -74,7 +74,7 @@ Result<uint64_t> ParseSize(std::string_view text) {
   const auto bytes = ParseQuantity(text, kSizeUnits);
   return bytes.has_value() && *bytes >= 1 && *bytes <= kMostBytes
              ? Result<uint64_t>(static_cast<uint64_t>(*bytes))
-             : Invalid("a size", text, "a number of bytes, such as 64M or 1G");
+             : NotA("a size", text, "a number of bytes, such as 64M or 1G");
 }
 
 }  // namespace ptrace_prof

@@ -14,7 +14,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr std::chrono::seconds kLastWords(1);
+constexpr std::chrono::seconds kWaitForLastWords(1);
 
 std::chrono::nanoseconds Lasting(Nanos time) { return std::chrono::nanoseconds(time.value); }
 
@@ -59,7 +59,7 @@ MungeWorker::~MungeWorker() {
   std::unique_lock lock(state_->mutex);
   state_->ends = true;
   state_->asked.notify_all();
-  const bool has_ended = state_->answered.wait_for(lock, kLastWords, [this] { return state_->has_ended; });
+  const bool has_ended = state_->answered.wait_for(lock, kWaitForLastWords, [this] { return state_->has_ended; });
   lock.unlock();
   if (has_ended) {
     thread_.join();

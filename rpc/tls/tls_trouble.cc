@@ -19,7 +19,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr timeval kPatience{3, 0};
+constexpr timeval kProbePatience{3, 0};
 
 // The other end's alert about our certificate.
 struct Objection {
@@ -69,8 +69,8 @@ Result<UniqueFd> Connect(const std::string& server) {
   int reason = EHOSTUNREACH;
   for (const addrinfo* one = found.get(); one != nullptr; one = one->ai_next) {
     UniqueFd fd(::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
-    ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);  // also bounds connect
+    ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &kProbePatience, sizeof kProbePatience);
+    ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &kProbePatience, sizeof kProbePatience);  // also bounds connect
     if (fd.is_open() && ::connect(fd.get(), one->ai_addr, one->ai_addrlen) == 0) {
       return fd;
     }

@@ -21,10 +21,10 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr uint64_t kListen = 0;
-constexpr uint64_t kWake = 1;
+constexpr uint64_t kListening = 0;
+constexpr uint64_t kWoken = 1;
 constexpr uint64_t kDoor = 2;
-constexpr int kNoDescriptorPauseMs = 20;
+constexpr int kPauseWithoutDescriptorMs = 20;
 constexpr int kQuietPauseMs = 5;
 constexpr int kLookEveryMs = 100;
 constexpr int kStrikes = 3;
@@ -86,8 +86,9 @@ UnixListener::UnixListener(UniqueFd socket, ListenerOptions options, ServicesFac
 Result<void> UnixListener::Open() {
   const bool has_doorkeeper = options_.doorkeeper != nullptr;
   const int door = has_doorkeeper ? options_.doorkeeper->fd() : socket_.get();
-  if (!epoll_.is_open() || !wake_.is_open() || !Watch(epoll_.get(), door, EPOLLIN, has_doorkeeper ? kDoor : kListen) ||
-      !Watch(epoll_.get(), wake_.get(), EPOLLIN, kWake)) {
+  if (!epoll_.is_open() || !wake_.is_open() ||
+      !Watch(epoll_.get(), door, EPOLLIN, has_doorkeeper ? kDoor : kListening) ||
+      !Watch(epoll_.get(), wake_.get(), EPOLLIN, kWoken)) {
     return ErrnoError(errno, "cannot watch the listening socket");
   }
   return {};
@@ -110,7 +111,7 @@ void UnixListener::AcceptLoop() {
     epoll_event events[64];
     const int count = ::epoll_wait(epoll_.get(), events, 64, NextTimeout());
     for (int i = 0; i < count; ++i) {
-      if (events[i].data.u64 == kWake) {
+      if (events[i].data.u64 == kWoken) {
         return;
       }
       (void)Attempt([this, what = events[i].data.u64] { ServeEvent(what); });  // no memory: the peer sees it closed
@@ -121,7 +122,7 @@ void UnixListener::AcceptLoop() {
 }
 
 void UnixListener::ServeEvent(uint64_t what) {
-  if (what == kListen) {
+  if (what == kListening) {
     Accept();
   } else if (what == kDoor) {
     AcceptFromDoorkeeper();
@@ -191,7 +192,7 @@ UniqueFd UnixListener::AcceptOne() {
     UniqueFd(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)).reset();
     spare_ = OpenSpare();
     options_.on_refused({}, kNoDescriptor);
-    ::usleep(kNoDescriptorPauseMs * 1000);  // waiting connections are still there then
+    ::usleep(kPauseWithoutDescriptorMs * 1000);  // waiting connections are still there then
   }
   return connection;
 }
@@ -217,7 +218,7 @@ void UnixListener::AcceptFromDoorkeeper() {
   }
   if (options_.doorkeeper->has_left()) {
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, options_.doorkeeper->fd(), nullptr);
-    Watch(epoll_.get(), socket_.get(), EPOLLIN, kListen);
+    Watch(epoll_.get(), socket_.get(), EPOLLIN, kListening);
   }
 }
 

@@ -18,8 +18,8 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr timeval kPatience{5, 0};  // with a full queue
-constexpr int kBacklog = 4096;      // limited by net.core.somaxconn
+constexpr timeval kFullQueuePatience{5, 0};  // with a full queue
+constexpr int kBacklog = 4096;               // limited by net.core.somaxconn
 constexpr int kEndingMs = 300;
 constexpr Nanos kLockPatience = Nanos::FromSeconds(5);
 
@@ -191,7 +191,7 @@ void RemoveUnixSocket(const UnixSocketFile& file) {
 Result<UniqueFd> ConnectToUnixSocket(const std::string& path) {
   PP_ASSIGN_OR_RETURN(const sockaddr_un address, Address(path));
   PP_ASSIGN_OR_RETURN(UniqueFd fd, NewSocket(0));
-  ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &kFullQueuePatience, sizeof kFullQueuePatience);
   if (::connect(fd.get(), Generic(address), sizeof address) == 0) {
     return fd;
   }

@@ -3,16 +3,16 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kMaxModules = 65536;
+constexpr size_t kMaxItemModules = 65536;
 constexpr size_t kMaxAttributes = 1024;
-constexpr size_t kMaxKey = 64;
+constexpr size_t kMaxItemName = 64;
 
 // `visit` is a call of one of the Visit functions.
 template <typename Visit>
 std::optional<RemoteAddr> Lookup(ObjectReader& reader, std::string_view wanted, const Visit& visit) {
   std::optional<RemoteAddr> found;
   visit([&](RemoteAddr key, RemoteAddr value) {
-    if (reader.ReadString(key, kMaxKey) == wanted) {
+    if (reader.ReadString(key, kMaxItemName) == wanted) {
       found = value;
     }
     return !found.has_value();
@@ -37,7 +37,7 @@ std::optional<RemoteAddr> FindModule(RemoteMemory& memory, const Layout& layout,
     return std::nullopt;
   }
   ObjectReader reader(memory, layout);
-  return FindItem(reader, modules, name, kMaxModules);
+  return FindItem(reader, modules, name, kMaxItemModules);
 }
 
 }  // namespace ptrace_prof

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 
+#include "attach/base/base_name.h"
 #include "attach/proc/mapped_file.h"
 #include "attach/proc/procfs.h"
 
 namespace ptrace_prof {
 namespace {
-
-std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 bool IsFile(const MemoryRegion& region, const ExecutableId& id) {
   return region.inode == id.inode && makedev(region.device_major, region.device_minor) == id.device;

@@ -3,7 +3,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kMaxInterpreters = 4096;
+constexpr int kMaxChecked = 4096;
 constexpr uint64_t kAddressEnd = uint64_t{1}
                                  << 47;  // of user space, on x86-64 and aarch64 alike (48 bits there at most)
 
@@ -44,7 +44,7 @@ RuntimeState CheckRuntime(RemoteMemory& memory, const Layout& layout, RemoteAddr
   bool has_main = false;
   bool has_thread = false;
   uint64_t at = head;
-  for (int i = 0; at != 0 && i < kMaxInterpreters; ++i) {
+  for (int i = 0; at != 0 && i < kMaxChecked; ++i) {
     const RemoteAddr interpreter(at);
     const auto state = IsPointer(at) ? CheckInterpreter(memory, layout, interpreter) : InterpreterState::kNonsense;
     if (state == InterpreterState::kNonsense ||

@@ -4,15 +4,14 @@
 #include <span>
 #include <string_view>
 
+#include "attach/base/base_name.h"
 #include "attach/proc/maps.h"
 #include "symbolizer/cpython/process_images.h"
 
 namespace ptrace_prof {
 namespace {
 
-constexpr uint64_t kPage = 4096;
-
-std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+constexpr uint64_t kTailPage = 4096;
 
 bool IsDynamicLinker(std::string_view path) {
   const std::string_view name = BaseName(path);
@@ -28,7 +27,7 @@ MemoryTail TailOf(const ElfImage& elf, TailKind kind) {
   MemoryTail largest;
   for (const ElfSegment& segment : elf.segments()) {
     const RemoteAddr end = elf.Address(segment.vaddr) + segment.size;
-    const uint64_t left = (kPage - end.value % kPage) % kPage;
+    const uint64_t left = (kTailPage - end.value % kTailPage) % kTailPage;
     const bool right = kind == TailKind::kData ? segment.writable : segment.executable;
     if (right && segment.size > 0 && left > largest.size) {
       largest = {end, left};

@@ -7,7 +7,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kMaxThreads = 65536;
+constexpr size_t kMaxNamedThreads = 65536;
 constexpr size_t kMaxName = 256;
 
 }  // namespace
@@ -21,7 +21,7 @@ std::unordered_map<uint64_t, std::string> ReadThreadNames(RemoteMemory& memory, 
   if (!active) {
     return names;
   }
-  reader.VisitDict(*active, kMaxThreads, [&](RemoteAddr ident, RemoteAddr thread) {
+  reader.VisitDict(*active, kMaxNamedThreads, [&](RemoteAddr ident, RemoteAddr thread) {
     const auto number = reader.ReadInt(ident);
     const auto name = number ? FindAttribute(reader, thread, "_name") : std::nullopt;
     const auto text = name ? reader.ReadString(*name, kMaxName) : std::nullopt;

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "attach/base/base_name.h"
 #include "symbolizer/cpython/segment_scan.h"
 
 namespace ptrace_prof {
@@ -84,7 +85,7 @@ std::optional<PythonVersion> ParseVersionText(std::string_view text) {
 }
 
 std::optional<PythonVersion> ParseVersionInName(std::string_view path) {
-  std::string_view name = path.substr(path.rfind('/') + 1);
+  std::string_view name = BaseName(path);
   const size_t at = name.find("python");
   if (at == std::string_view::npos) {
     return std::nullopt;

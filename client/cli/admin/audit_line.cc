@@ -20,7 +20,7 @@ constexpr double kMostDays = 36'500;
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr std::array<const char*, 5> kMoments = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M",
                                                  "%Y-%m-%d %H:%M", "%Y-%m-%d"};
-constexpr char kColumns[] = "{:<20}  {:<12}  {:>7}  {:<8}  {:>7}  {:<8}  {}";
+constexpr char kAuditColumns[] = "{:<20}  {:<12}  {:>7}  {:<8}  {:>7}  {:<8}  {}";
 
 // A UTC time, with or without a fraction and a Z.
 std::optional<Nanos> ParseMoment(const std::string& text) {
@@ -47,7 +47,7 @@ std::optional<Nanos> ParseMoment(const std::string& text) {
   return std::nullopt;
 }
 
-std::string Text(const rapidjson::Value& object, const char* key) {
+std::string MemberText(const rapidjson::Value& object, const char* key) {
   const auto at = object.FindMember(key);
   const bool is_there = at != object.MemberEnd() && at->value.IsString();
   return is_there ? CleanText({at->value.GetString(), at->value.GetStringLength()}) : std::string();
@@ -81,7 +81,7 @@ std::optional<AuditRecord> ParseAuditLine(std::string_view line) {
   }
   const auto uid = Number(document, "uid");
   const auto pid = Number(document, "pid");
-  AuditRecord record{.time_text = Text(document, "time")};
+  AuditRecord record{.time_text = MemberText(document, "time")};
   const auto time = ParseMoment(record.time_text);
   if (!uid || !pid || !time || *uid < 0 || *uid > UINT32_MAX || *pid < 0 || *pid > INT32_MAX) {
     return std::nullopt;
@@ -91,14 +91,14 @@ std::optional<AuditRecord> ParseAuditLine(std::string_view line) {
   record.caller = Pid(static_cast<int32_t>(*pid));
   record.target = Pid(static_cast<int32_t>(Number(document, "target").value_or(0)));
   if (const auto owner = Number(document, "target_uid"); owner.has_value()) {
-    record.target_text = fmt::format("{} of user {}", Text(document, "target_command"), *owner);
+    record.target_text = fmt::format("{} of user {}", MemberText(document, "target_command"), *owner);
   }
-  record.what = Text(document, "what");
-  record.outcome = Text(document, "outcome");
-  record.reason = Text(document, "reason");
-  record.message = Text(document, "message");
-  record.rule = Text(document, "rule");
-  record.capture = Text(document, "capture");
+  record.what = MemberText(document, "what");
+  record.outcome = MemberText(document, "outcome");
+  record.reason = MemberText(document, "reason");
+  record.message = MemberText(document, "message");
+  record.rule = MemberText(document, "rule");
+  record.capture = MemberText(document, "capture");
   record.owner = Uid(static_cast<uint32_t>(Number(document, "owner").value_or(0)));
   record.json = Rewritten(document);
   return record;
@@ -129,7 +129,7 @@ Result<Nanos> ParseSince(std::string_view text, Nanos now) {
 }
 
 std::string AuditTitles() {
-  return fmt::format(kColumns, "TIME (UTC)", "USER", "PID", "WHAT", "TARGET", "OUTCOME", "WHY") + "\n";
+  return fmt::format(kAuditColumns, "TIME (UTC)", "USER", "PID", "WHAT", "TARGET", "OUTCOME", "WHY") + "\n";
 }
 
 std::string AuditTableLine(const AuditRecord& record, const std::string& user) {
@@ -139,8 +139,8 @@ std::string AuditTableLine(const AuditRecord& record, const std::string& user) {
   why += record.rule.empty() ? "" : fmt::format("{}(rule {})", why.empty() ? "" : " ", record.rule);
   why += record.target_text.empty() ? "" : fmt::format("{}({})", why.empty() ? "" : " ", record.target_text);
   why += record.capture.empty() ? "" : fmt::format("capture {} of user {}", record.capture, record.owner.value);
-  std::string line = fmt::format(kColumns, record.time_text.substr(0, 19) + "Z", CleanText(user), record.caller.value,
-                                 record.what, target, record.outcome, why);
+  std::string line = fmt::format(kAuditColumns, record.time_text.substr(0, 19) + "Z", CleanText(user),
+                                 record.caller.value, record.what, target, record.outcome, why);
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
 }

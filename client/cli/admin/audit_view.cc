@@ -17,7 +17,7 @@ namespace {
 constexpr char kUsualFile[] = "/var/log/ptrace-prof/audit.log";
 constexpr int kLookEveryMs = 200;
 
-constexpr char kFooter[] =
+constexpr char kAuditFooter[] =
     "The audit is the file that `ptrace-profd --audit FILE` writes: a line for everything that a caller was let do or\n"
     "refused. It belongs to who started the daemon (root, as a rule), and is read here with your own rights.\n"
     "\n"
@@ -41,7 +41,7 @@ void AuditView::Declare(CLI::App& app) {
       ->type_name("OUTCOME");
   app.add_flag("-j,--json", json_, "The lines themselves, an object of JSON each");
   app.add_flag("-f,--follow", follow_, "Go on with what comes, until Ctrl-C");
-  app.footer(kFooter);
+  app.footer(kAuditFooter);
 }
 
 Result<std::string> AuditView::ChooseFile(CaptureBackend& backend) const {

@@ -12,7 +12,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr char kFooter[] =
+constexpr char kDaemonFooter[] =
     "Root sees and ends the captures of all users, everybody else their own.\n"
     "\n"
     "Examples:\n"
@@ -24,7 +24,7 @@ constexpr char kFooter[] =
 class DaemonCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.footer(kFooter);
+    app.footer(kDaemonFooter);
     CLI::App& status = actions_.Add(app, "status", "Tell how it is set up, how long it runs and what it keeps",
                                     &DaemonCommand::Status);
     CLI::App& captures = actions_.Add(app, "captures", "Show those that it keeps and you may see, the newest first",

@@ -4,9 +4,11 @@
 #include <rapidjson/prettywriter.h>
 #include <rapidjson/stringbuffer.h>
 
+#include "attach/base/base_name.h"
 #include "attach/base/clean_text.h"
 #include "client/cli/captures/captures_text.h"
 #include "client/cli/export/export_options.h"
+#include "client/cli/json_text.h"
 #include "client/cli/record/totals_text.h"
 #include "client/cli/user_names.h"
 
@@ -15,7 +17,7 @@ namespace {
 
 using Json = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
 
-std::string Line(std::string_view what, std::string_view text) {
+std::string FactLine(std::string_view what, std::string_view text) {
   return fmt::format("  {:<10} {}\n", what, CleanText(text));
 }
 
@@ -44,22 +46,11 @@ std::string Limits(const RemoteDaemon& daemon) {
 
 std::string KeepingText(const RemoteDaemon& daemon) {
   const RemoteDaemon::Keeping& keeping = *daemon.keeping;
-  return Line("users", fmt::format("{} with captures; {} dumps, listings and live views go on", Grouped(keeping.users),
-                                   Grouped(keeping.brief))) +
-         Line("spool", fmt::format("{}, {} free", keeping.spool, HumanSize(keeping.spool_free_bytes))) +
-         Line("audit", keeping.audit.empty() ? "none (ptrace-profd --audit FILE)" : keeping.audit) +
-         Line("metrics", keeping.metrics.empty() ? "none (ptrace-profd --metrics ADDRESS)" : keeping.metrics);
-}
-
-void Put(Json& json, const char* key, std::string_view text) {
-  const std::string clean = CleanText(text);
-  json.Key(key);
-  json.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
-}
-
-void Put(Json& json, const char* key, uint64_t number) {
-  json.Key(key);
-  json.Uint64(number);
+  return FactLine("users", fmt::format("{} with captures; {} dumps, listings and live views go on",
+                                       Grouped(keeping.users), Grouped(keeping.brief))) +
+         FactLine("spool", fmt::format("{}, {} free", keeping.spool, HumanSize(keeping.spool_free_bytes))) +
+         FactLine("audit", keeping.audit.empty() ? "none (ptrace-profd --audit FILE)" : keeping.audit) +
+         FactLine("metrics", keeping.metrics.empty() ? "none (ptrace-profd --metrics ADDRESS)" : keeping.metrics);
 }
 
 void PutSeconds(Json& json, const char* key, Nanos time) {
@@ -77,8 +68,7 @@ void PutCaptures(Json& json, const RemoteDaemon& daemon) {
   }
   json.EndObject();
   Put(json, "trace_bytes", daemon.trace_bytes);
-  json.Key("of_everybody");
-  json.Bool(daemon.of_everybody);
+  Put(json, "of_everybody", daemon.of_everybody);
 }
 
 void PutKeeping(Json& json, const RemoteDaemon& daemon) {
@@ -102,19 +92,19 @@ void PutKeeping(Json& json, const RemoteDaemon& daemon) {
 std::string DaemonText(const RemoteDaemon& daemon) {
   UserNames names;
   const std::string owner = User(names, daemon.owner);
-  std::string text = fmt::format("ptrace-profd {} on {}\n", CleanText(daemon.version),
-                                 CleanText(daemon.node.substr(daemon.node.rfind('/') + 1)));
-  text += Line("up", fmt::format("{}, as process {}", ShortTime(daemon.now - daemon.started), daemon.pid.value));
-  text += Line("address", daemon.address);
-  text +=
-      Line("runs as", daemon.user == daemon.owner ? User(names, daemon.user)
-                                                  : fmt::format("{}, started by {}", User(names, daemon.user), owner));
-  text += Line("serves", daemon.multi_user        ? "every user of this machine, each with that user's own rights"
-                         : daemon.owner == Uid(0) ? "root"
-                                                  : owner + " and root");
-  text += Line("captures", Counts(daemon));
-  text += Line("traces", HumanSize(daemon.trace_bytes));
-  text += Line("each user", Limits(daemon));
+  std::string text =
+      fmt::format("ptrace-profd {} on {}\n", CleanText(daemon.version), CleanText(BaseName(daemon.node)));
+  text += FactLine("up", fmt::format("{}, as process {}", ShortTime(daemon.now - daemon.started), daemon.pid.value));
+  text += FactLine("address", daemon.address);
+  text += FactLine("runs as", daemon.user == daemon.owner
+                                  ? User(names, daemon.user)
+                                  : fmt::format("{}, started by {}", User(names, daemon.user), owner));
+  text += FactLine("serves", daemon.multi_user        ? "every user of this machine, each with that user's own rights"
+                             : daemon.owner == Uid(0) ? "root"
+                                                      : owner + " and root");
+  text += FactLine("captures", Counts(daemon));
+  text += FactLine("traces", HumanSize(daemon.trace_bytes));
+  text += FactLine("each user", Limits(daemon));
   return daemon.keeping.has_value() ? text + KeepingText(daemon) : text;
 }
 
@@ -131,8 +121,7 @@ std::string DaemonJson(const RemoteDaemon& daemon) {
   Put(json, "address", daemon.address);
   Put(json, "user_uid", daemon.user.value);
   Put(json, "owner_uid", daemon.owner.value);
-  json.Key("multi_user");
-  json.Bool(daemon.multi_user);
+  Put(json, "multi_user", daemon.multi_user);
   PutCaptures(json, daemon);
   Put(json, "most_captures", daemon.most_captures);
   Put(json, "most_bytes", daemon.most_bytes);

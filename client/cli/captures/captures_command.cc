@@ -19,7 +19,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr char kFooter[] =
+constexpr char kCapturesFooter[] =
     "A capture of a daemon goes on without the command that began it, and its trace is kept. An ID may be shortened as "
     "long\n"
     "as it is the beginning of one capture only.\n"
@@ -53,7 +53,7 @@ class FetchBackend : public CaptureBackend {
 class CapturesCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.footer(kFooter);
+    app.footer(kCapturesFooter);
     CLI::App& list = actions_.Add(app, "list", "Show all of yours, the newest first", &CapturesCommand::List);
     CLI::App& watch = actions_.Add(app, "watch", "Print how one goes on, until its end", &CapturesCommand::Watch);
     CLI::App& cancel = actions_.Add(app, "cancel", "End one; what it recorded is kept", &CapturesCommand::Cancel);

@@ -11,6 +11,7 @@
 
 #include "attach/base/clean_text.h"
 #include "client/cli/export/export_options.h"
+#include "client/cli/json_text.h"
 #include "client/cli/record/totals_text.h"
 #include "client/cli/user_names.h"
 
@@ -23,12 +24,12 @@ constexpr int64_t kMinute = 60;
 constexpr int64_t kHour = 60 * kMinute;
 constexpr int64_t kDay = 24 * kHour;
 
-constexpr size_t kColumns = 9;
+constexpr size_t kCaptureColumns = 9;
 constexpr size_t kUserColumn = 3;
-using Row = std::array<std::string, kColumns>;
-constexpr std::array<std::string_view, kColumns> kTitles = {"ID",   "STATE",   "PID",  "USER", "AGE",
-                                                            "TIME", "SAMPLES", "SIZE", "END"};
-constexpr std::array<bool, kColumns> kToTheRight = {false, false, true, false, true, true, true, true, false};
+using CaptureRow = std::array<std::string, kCaptureColumns>;
+constexpr std::array<std::string_view, kCaptureColumns> kCaptureTitles = {"ID",   "STATE",   "PID",  "USER", "AGE",
+                                                                          "TIME", "SAMPLES", "SIZE", "END"};
+constexpr std::array<bool, kCaptureColumns> kToTheRight = {false, false, true, false, true, true, true, true, false};
 
 // How long it has recorded so far, or recorded in all.
 Nanos Recorded(const RemoteCapture& capture, Nanos now) {
@@ -51,7 +52,7 @@ std::string EndText(const RemoteCapture& capture) {
   return capture.state == RemoteState::kCancelled ? "cancelled" : "as asked";
 }
 
-Row Cells(const RemoteCapture& capture, Nanos now, UserNames& names) {
+CaptureRow CaptureCells(const RemoteCapture& capture, Nanos now, UserNames& names) {
   return {CleanText(capture.id()),
           std::string(StateName(capture.state)),
           std::to_string(capture.pid.value),
@@ -65,9 +66,9 @@ Row Cells(const RemoteCapture& capture, Nanos now, UserNames& names) {
 
 enum class Users : uint8_t { kShown, kLeftOut };
 
-std::string Line(const Row& row, const std::array<size_t, kColumns>& widths, Users users) {
+std::string CaptureLine(const CaptureRow& row, const std::array<size_t, kCaptureColumns>& widths, Users users) {
   std::string line;
-  for (size_t i = 0; i < kColumns; ++i) {
+  for (size_t i = 0; i < kCaptureColumns; ++i) {
     if (i == kUserColumn && users == Users::kLeftOut) {
       continue;
     }
@@ -76,19 +77,6 @@ std::string Line(const Row& row, const std::array<size_t, kColumns>& widths, Use
   }
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
-}
-
-template <typename Writer>
-void Put(Writer& json, const char* key, std::string_view text) {
-  const std::string clean = CleanText(text);
-  json.Key(key);
-  json.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
-}
-
-template <typename Writer>
-void Put(Writer& json, const char* key, uint64_t number) {
-  json.Key(key);
-  json.Uint64(number);
 }
 
 // Writes seconds, or null for a time that is not set.
@@ -108,8 +96,7 @@ void PutCapture(Writer& json, const RemoteCapture& capture) {
   Put(json, "sampled_because", capture.sampled_because);
   Put(json, "pid", static_cast<uint64_t>(capture.pid.value));
   Put(json, "owner_uid", capture.owner.value);
-  json.Key("keep");
-  json.Bool(capture.keep);
+  Put(json, "keep", capture.keep);
   PutTime(json, "duration", capture.duration);
   PutTime(json, "created", capture.created);
   PutTime(json, "started", capture.started);
@@ -122,13 +109,7 @@ void PutCapture(Writer& json, const RemoteCapture& capture) {
   Put(json, "processes", capture.processes);
   Put(json, "threads", capture.threads);
   Put(json, "end", capture.end_message);
-  json.Key("notices");
-  json.StartArray();
-  for (const std::string& notice : capture.notices) {
-    const std::string clean = CleanText(notice);
-    json.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
-  }
-  json.EndArray();
+  PutList(json, "notices", capture.notices);
   json.Key("error");
   if (capture.error.has_value()) {
     json.StartObject();
@@ -163,20 +144,20 @@ std::string CapturesTable(std::span<const RemoteCapture> captures, Nanos now, Ui
   const bool is_all_theirs =
       std::all_of(captures.begin(), captures.end(), [&](const RemoteCapture& one) { return one.owner == viewer; });
   UserNames names;
-  std::vector<Row> rows(1);
-  std::copy(kTitles.begin(), kTitles.end(), rows[0].begin());
+  std::vector<CaptureRow> rows(1);
+  std::copy(kCaptureTitles.begin(), kCaptureTitles.end(), rows[0].begin());
   for (const RemoteCapture& capture : captures) {
-    rows.push_back(Cells(capture, now, names));
+    rows.push_back(CaptureCells(capture, now, names));
   }
-  std::array<size_t, kColumns> widths{};
-  for (const Row& row : rows) {
-    for (size_t i = 0; i < kColumns; ++i) {
+  std::array<size_t, kCaptureColumns> widths{};
+  for (const CaptureRow& row : rows) {
+    for (size_t i = 0; i < kCaptureColumns; ++i) {
       widths[i] = std::max(widths[i], row[i].size());
     }
   }
   std::string text;
-  for (const Row& row : rows) {
-    text += Line(row, widths, is_all_theirs ? Users::kLeftOut : Users::kShown);
+  for (const CaptureRow& row : rows) {
+    text += CaptureLine(row, widths, is_all_theirs ? Users::kLeftOut : Users::kShown);
   }
   return text;
 }

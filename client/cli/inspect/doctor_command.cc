@@ -10,7 +10,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr char kFooter[] =
+constexpr char kDoctorFooter[] =
     "Nothing is changed and nobody is stopped. Exits with 0 when profiling works, with limits or without, else as\n"
     "`record` would: 3 no such process, 4 not permitted, 5 not a Python that we can read.\n"
     "\n"
@@ -24,7 +24,7 @@ class DoctorCommand : public Command {
   void Declare(CLI::App& app) override {
     app.add_option("-p,--pid", pid_, "This process, too")->type_name("PID");
     app.add_flag("-j,--json", json_, "As JSON (its schema is in docs/cli.md)");
-    app.footer(kFooter);
+    app.footer(kDoctorFooter);
   }
 
   int Run(const CommandContext& context) override {

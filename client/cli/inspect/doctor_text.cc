@@ -8,7 +8,7 @@
 namespace ptrace_prof {
 namespace {
 
-std::string Line(const Check& check) {
+std::string CheckLine(const Check& check) {
   std::string text =
       fmt::format("  {:<8} {:<19} {}\n", VerdictWord(check.verdict), CleanText(check.subject), CleanText(check.cause));
   if (!check.remedy.empty()) {
@@ -37,7 +37,7 @@ std::string DoctorText(const Inspection& inspection, Pid pid) {
   std::string node;
   std::string process;
   for (const Check& check : inspection.checks) {
-    (check.pid.value == 0 ? node : process) += Line(check);
+    (check.pid.value == 0 ? node : process) += CheckLine(check);
   }
   std::string text = "This node\n" + node;
   if (pid.value != 0) {

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "client/cli/command.h"
+#include "client/cli/inspect/answer_stream.h"
 #include "client/cli/inspect/dump_json.h"
 #include "client/cli/inspect/dump_text.h"
 #include "client/cli/later_flags.h"
@@ -15,34 +16,15 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kPoll = Nanos::FromMillis(100);
-constexpr Nanos kPatience = Nanos::FromSeconds(30);
+constexpr Nanos kDumpPatience = Nanos::FromSeconds(30);
 
-constexpr char kFooter[] =
+constexpr char kDumpFooter[] =
     "The process is not stopped, apart from microseconds for a thread whose stack moves while it is read.\n"
     "\n"
     "Examples:\n"
     "  ptrace-prof dump --pid 4711\n"
     "  ptrace-prof dump --pid 4711 --locals\n"
     "  ptrace-prof dump --pid 4711 --json | jq '.processes[].threads[] | select(.holds_gil)'\n";
-
-// Reads the whole stream into the dump and the meter.
-Result<void> ReadAll(CaptureStream& stream, ThreadDump& dump, TraceMeter& meter) {
-  const Nanos deadline = MonotonicNow() + kPatience;
-  std::vector<std::byte> buffer(64 * 1024);
-  while (MonotonicNow() < deadline) {
-    PP_ASSIGN_OR_RETURN(const CaptureStream::Chunk chunk, stream.Read(buffer, kPoll));
-    if (chunk.ended) {
-      return stream.Finish();
-    }
-    PP_RETURN_IF_ERROR(dump.Feed(std::span(buffer).first(chunk.size)));
-    PP_RETURN_IF_ERROR(meter.Feed(std::span(buffer).first(chunk.size)));
-  }
-  stream.Kill();
-  return Error{Code::kDeadlineExceeded,
-               fmt::format("the collector did not finish within {:.0f} s", kPatience.seconds()),
-               "try again; the target is not affected"};
-}
 
 class DumpCommand : public Command {
  public:
@@ -56,7 +38,7 @@ class DumpCommand : public Command {
     app.add_flag("--nonblocking,--no-stops", nonblocking_,
                  "Stop nothing (default: a thread that runs, for some tens of microseconds)");
     DeclareLaterFlags(app);
-    app.footer(kFooter);
+    app.footer(kDumpFooter);
   }
 
   int Run(const CommandContext& context) override {
@@ -81,7 +63,11 @@ class DumpCommand : public Command {
     PP_ASSIGN_OR_RETURN(const auto stream, backend.Start(task, {}));
     ThreadDump dump;
     TraceMeter meter;
-    PP_RETURN_IF_ERROR(ReadAll(*stream, dump, meter));
+    const auto feed = [&](std::span<const std::byte> part) -> Result<void> {
+      PP_RETURN_IF_ERROR(dump.Feed(part));
+      return meter.Feed(part);
+    };
+    PP_RETURN_IF_ERROR(ReadAnswer(*stream, kDumpPatience, feed));
     for (const std::string& notice : meter.notices()) {
       PrintNote("note: " + notice);
     }

@@ -6,40 +6,25 @@
 #include <array>
 
 #include "attach/base/clean_text.h"
+#include "client/cli/json_text.h"
 
 namespace ptrace_prof {
 namespace {
 
-using Writer = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
+using DumpWriter = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
 
-constexpr std::array<const char*, 7> kStateNames = {"unknown",  "running",   "gil-wait",   "idle",
+constexpr std::array<const char*, 7> kDumpStateNames = {"unknown",  "running",   "gil-wait",   "idle",
                                                     "gpu-wait", "disk-wait", "job-stopped"};
 constexpr std::array<const char*, kSampleQualityCount> kQualityNames = {
     "seen", "stopped", "truncated", "too-deep", "unverified", "torn", "stale-names"};
 
-void Put(Writer& json, const char* key, std::string_view text) {
-  const std::string clean = CleanText(text);
-  json.Key(key);
-  json.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
-}
-
-void Put(Writer& json, const char* key, int64_t number) {
-  json.Key(key);
-  json.Int64(number);
-}
-
-void PutFlag(Writer& json, const char* key, bool flag) {
-  json.Key(key);
-  json.Bool(flag);
-}
-
 // Writes null for an unknown number.
-void PutKnown(Writer& json, const char* key, int32_t number, int32_t first_known) {
+void PutKnown(DumpWriter& json, const char* key, int32_t number, int32_t first_known) {
   json.Key(key);
   number >= first_known ? json.Int(number) : json.Null();
 }
 
-void PutFrame(Writer& json, const Frame& frame, const std::vector<LocalVariable>* locals) {
+void PutFrame(DumpWriter& json, const Frame& frame, const std::vector<LocalVariable>* locals) {
   json.StartObject();
   Put(json, "function", frame.function);
   Put(json, "file", frame.file);
@@ -48,7 +33,7 @@ void PutFrame(Writer& json, const Frame& frame, const std::vector<LocalVariable>
   PutKnown(json, "column", frame.column, 0);
   PutKnown(json, "end_column", frame.end_column, 0);
   PutKnown(json, "first_line", frame.first_line, 1);
-  PutFlag(json, "marker", frame.kind == FrameKind::kMarker);
+  Put(json, "marker", frame.kind == FrameKind::kMarker);
   if (locals != nullptr) {
     json.Key("locals");
     json.StartArray();
@@ -56,7 +41,7 @@ void PutFrame(Writer& json, const Frame& frame, const std::vector<LocalVariable>
       json.StartObject();
       Put(json, "name", local.name);
       Put(json, "value", local.value);
-      PutFlag(json, "argument", local.is_argument);
+      Put(json, "argument", local.is_argument);
       json.EndObject();
     }
     json.EndArray();
@@ -64,18 +49,17 @@ void PutFrame(Writer& json, const Frame& frame, const std::vector<LocalVariable>
   json.EndObject();
 }
 
-void PutThread(Writer& json, const DumpedThread& thread) {
+void PutThread(DumpWriter& json, const DumpedThread& thread) {
   json.StartObject();
   Put(json, "tid", thread.info.tid.value);
   Put(json, "namespace_tid", thread.info.ns_tid.value);
   Put(json, "name", thread.info.name);
-  json.Key("python_ident");
-  json.Uint64(thread.info.python_ident);
+  Put(json, "python_ident", thread.info.python_ident);
   Put(json, "interpreter", thread.info.interpreter_id);
-  PutFlag(json, "main", thread.info.is_main);
-  Put(json, "state", kStateNames[static_cast<size_t>(thread.state) % kStateNames.size()]);
+  Put(json, "main", thread.info.is_main);
+  Put(json, "state", kDumpStateNames[static_cast<size_t>(thread.state) % kDumpStateNames.size()]);
   Put(json, "detail", thread.detail);
-  PutFlag(json, "holds_gil", thread.holds_gil);
+  Put(json, "holds_gil", thread.holds_gil);
   Put(json, "quality", kQualityNames[static_cast<size_t>(thread.quality) % kQualityNames.size()]);
   json.Key("frames");
   json.StartArray();
@@ -91,7 +75,7 @@ void PutThread(Writer& json, const DumpedThread& thread) {
 
 std::string DumpJson(std::span<const DumpedProcess> processes) {
   rapidjson::StringBuffer buffer;
-  Writer json(buffer);
+  DumpWriter json(buffer);
   json.SetIndent(' ', 1);
   json.StartObject();
   Put(json, "schema", "ptrace-prof.dump/1");

@@ -5,28 +5,18 @@
 
 #include <array>
 
-#include "attach/base/clean_text.h"
 #include "client/cli/inspect/verdict_word.h"
+#include "client/cli/json_text.h"
 
 namespace ptrace_prof {
 namespace {
 
-using Writer = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
+using InspectionWriter = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
 
 constexpr std::array<const char*, 3> kKindNames = {"python", "library-only", "ended"};
 
-void Text(Writer& json, std::string_view text) {
-  const std::string clean = CleanText(text);
-  json.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
-}
-
-void Put(Writer& json, const char* key, std::string_view text) {
-  json.Key(key);
-  Text(json, text);
-}
-
 // Writes null for unknown text.
-void PutKnown(Writer& json, const char* key, std::string_view text) {
+void PutOrNull(InspectionWriter& json, const char* key, std::string_view text) {
   if (!text.empty()) {
     return Put(json, key, text);
   }
@@ -34,49 +24,34 @@ void PutKnown(Writer& json, const char* key, std::string_view text) {
   json.Null();
 }
 
-void PutKnown(Writer& json, const char* key, const std::optional<int32_t>& number) {
+void PutOrNull(InspectionWriter& json, const char* key, const std::optional<int32_t>& number) {
   json.Key(key);
   number.has_value() ? json.Int(*number) : json.Null();
 }
 
-void PutNumber(Writer& json, const char* key, int64_t number) {
-  json.Key(key);
-  json.Int64(number);
-}
-
-void PutList(Writer& json, const char* key, const std::vector<std::string>& words) {
-  json.Key(key);
-  json.StartArray();
-  for (const std::string& word : words) {
-    Text(json, word);
-  }
-  json.EndArray();
-}
-
-void PutEntry(Writer& json, const ProcessEntry& entry, UserNames& users) {
+void PutEntry(InspectionWriter& json, const ProcessEntry& entry, UserNames& users) {
   json.StartObject();
-  PutNumber(json, "pid", entry.pid.value);
-  PutNumber(json, "namespace_pid", entry.ns_pid.value);
-  PutNumber(json, "parent_pid", entry.parent_pid.value);
-  PutNumber(json, "uid", entry.uid.value);
+  Put(json, "pid", entry.pid.value);
+  Put(json, "namespace_pid", entry.ns_pid.value);
+  Put(json, "parent_pid", entry.parent_pid.value);
+  Put(json, "uid", entry.uid.value);
   Put(json, "user", users.Of(entry.uid));
   Put(json, "kind", kKindNames[static_cast<size_t>(entry.kind) % kKindNames.size()]);
   Put(json, "name", entry.name);
   PutList(json, "command_line", entry.cmdline);
   json.Key("start_time_s");
   json.Double(entry.start_time.seconds());
-  PutKnown(json, "python", entry.python);
-  PutKnown(json, "container_runtime", entry.container_runtime);
-  PutKnown(json, "container", entry.container);
-  PutKnown(json, "slurm_job", entry.slurm_job);
-  PutKnown(json, "slurm_step", entry.slurm_step);
-  PutKnown(json, "rank", entry.rank);
-  PutKnown(json, "world_size", entry.world_size);
-  PutKnown(json, "local_rank", entry.local_rank);
+  PutOrNull(json, "python", entry.python);
+  PutOrNull(json, "container_runtime", entry.container_runtime);
+  PutOrNull(json, "container", entry.container);
+  PutOrNull(json, "slurm_job", entry.slurm_job);
+  PutOrNull(json, "slurm_step", entry.slurm_step);
+  PutOrNull(json, "rank", entry.rank);
+  PutOrNull(json, "world_size", entry.world_size);
+  PutOrNull(json, "local_rank", entry.local_rank);
   PutList(json, "gpu_libraries", entry.gpu_libraries);
-  json.Key("profilable");
-  json.Bool(entry.profilable);
-  PutKnown(json, "reason_code", ReasonName(entry.reason));
+  Put(json, "profilable", entry.profilable);
+  PutOrNull(json, "reason_code", ReasonName(entry.reason));
   Put(json, "reason", entry.cause);
   Put(json, "remedy", entry.remedy);
   json.EndObject();
@@ -90,7 +65,7 @@ std::string Finished(const rapidjson::StringBuffer& buffer) {
 
 std::string PsJson(std::span<const ProcessEntry> entries, UserNames& users) {
   rapidjson::StringBuffer buffer;
-  Writer json(buffer);
+  InspectionWriter json(buffer);
   json.SetIndent(' ', 1);
   json.StartArray();
   for (const ProcessEntry& entry : entries) {
@@ -102,7 +77,7 @@ std::string PsJson(std::span<const ProcessEntry> entries, UserNames& users) {
 
 std::string DoctorJson(const Inspection& inspection, Pid pid) {
   rapidjson::StringBuffer buffer;
-  Writer json(buffer);
+  InspectionWriter json(buffer);
   json.SetIndent(' ', 1);
   json.StartObject();
   Put(json, "schema", "ptrace-prof.doctor/1");
@@ -116,7 +91,7 @@ std::string DoctorJson(const Inspection& inspection, Pid pid) {
     Put(json, "about", check.pid.value == 0 ? "node" : "process");
     Put(json, "subject", check.subject);
     Put(json, "verdict", VerdictWord(check.verdict));
-    PutKnown(json, "reason", ReasonName(check.reason));
+    PutOrNull(json, "reason", ReasonName(check.reason));
     Put(json, "cause", check.cause);
     Put(json, "remedy", check.remedy);
     json.EndObject();

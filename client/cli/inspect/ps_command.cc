@@ -16,7 +16,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr char kFooter[] =
+constexpr char kPsFooter[] =
     "Lists every Python process that we can see, and below those that cannot be profiled by us why, and what to do\n"
     "about it. Python is found by what a process has mapped, whatever it is called. RANK is RANK/WORLD_SIZE as the\n"
     "process has it now. Nobody is stopped.\n"
@@ -39,7 +39,7 @@ class PsCommand : public Command {
         ->type_name("PATTERN");
     app.add_flag("-a,--all", all_, "Also ended ones that wait for their parent, and programs with an unused libpython");
     app.add_flag("-j,--json", json_, "As JSON, one array (its fields are in docs/cli.md)");
-    app.footer(kFooter);
+    app.footer(kPsFooter);
   }
 
   int Run(const CommandContext& context) override {

@@ -11,11 +11,11 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kColumns = 8;
-constexpr std::array<std::string_view, kColumns> kTitles = {"PID", "USER",      "PYTHON", "RANK",
-                                                            "JOB", "CONTAINER", "GPU",    "COMMAND"};
-constexpr size_t kCommand = kColumns - 1;
-using Row = std::array<std::string, kColumns>;
+constexpr size_t kProcessColumns = 8;
+constexpr std::array<std::string_view, kProcessColumns> kProcessTitles = {"PID", "USER",      "PYTHON", "RANK",
+                                                                          "JOB", "CONTAINER", "GPU",    "COMMAND"};
+constexpr size_t kCommand = kProcessColumns - 1;
+using ProcessRow = std::array<std::string, kProcessColumns>;
 
 std::string OrDash(std::string_view text) { return std::string(text.empty() ? "-" : text); }
 
@@ -45,15 +45,15 @@ std::string GpuText(const ProcessEntry& entry) {
   return text;
 }
 
-Row Cells(const ProcessEntry& entry, UserNames& users) {
-  Row row = {std::to_string(entry.pid.value),
-             users.Of(entry.uid),
-             entry.python.empty() ? "?" : entry.python,
-             RankText(entry),
-             OrDash(JobText(entry)),
-             OrDash(ContainerText(entry)),
-             OrDash(GpuText(entry)),
-             CommandText(entry)};
+ProcessRow ProcessCells(const ProcessEntry& entry, UserNames& users) {
+  ProcessRow row = {std::to_string(entry.pid.value),
+                    users.Of(entry.uid),
+                    entry.python.empty() ? "?" : entry.python,
+                    RankText(entry),
+                    OrDash(JobText(entry)),
+                    OrDash(ContainerText(entry)),
+                    OrDash(GpuText(entry)),
+                    CommandText(entry)};
   for (std::string& cell : row) {
     cell = CleanText(cell);
   }
@@ -77,7 +77,7 @@ std::string_view Cut(std::string_view text, size_t width) {
   return text.substr(0, at);
 }
 
-std::string Line(const Row& row, const std::array<size_t, kColumns>& widths, size_t columns) {
+std::string ProcessLine(const ProcessRow& row, const std::array<size_t, kProcessColumns>& widths, size_t columns) {
   std::string line;
   for (size_t i = 0; i < kCommand; ++i) {
     const std::string padding(widths[i] - Width(row[i]), ' ');
@@ -107,20 +107,20 @@ std::string CommandText(const ProcessEntry& entry) {
 }
 
 std::string PsTable(std::span<const ProcessEntry> entries, UserNames& users, size_t columns) {
-  std::vector<Row> rows(1);
-  std::ranges::copy(kTitles, rows.front().begin());
+  std::vector<ProcessRow> rows(1);
+  std::ranges::copy(kProcessTitles, rows.front().begin());
   for (const ProcessEntry& entry : entries) {
-    rows.push_back(Cells(entry, users));
+    rows.push_back(ProcessCells(entry, users));
   }
-  std::array<size_t, kColumns> widths{};
-  for (const Row& row : rows) {
-    for (size_t i = 0; i < kColumns; ++i) {
+  std::array<size_t, kProcessColumns> widths{};
+  for (const ProcessRow& row : rows) {
+    for (size_t i = 0; i < kProcessColumns; ++i) {
       widths[i] = std::max(widths[i], Width(row[i]));
     }
   }
-  std::string text = Line(rows.front(), widths, columns);
+  std::string text = ProcessLine(rows.front(), widths, columns);
   for (size_t i = 0; i < entries.size(); ++i) {
-    text += Line(rows[i + 1], widths, columns) + Remark(entries[i], widths[0] + 2);
+    text += ProcessLine(rows[i + 1], widths, columns) + Remark(entries[i], widths[0] + 2);
   }
   return text;
 }

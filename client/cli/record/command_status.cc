@@ -11,7 +11,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kPoll = Nanos::FromMillis(200);
+constexpr Nanos kStatusPoll = Nanos::FromMillis(200);
 
 int DieBySignal(int number) {
   const rlimit no_core{0, 0};  // the command has left its own core file, if it was to
@@ -33,7 +33,7 @@ int ExitAsCommand(CaptureStream& stream, Interrupts& interrupts) {
     while (const auto signal = interrupts.NextToForward()) {
       stream.SignalCommand(*signal);
     }
-    auto status = stream.WaitCommand(kPoll);
+    auto status = stream.WaitCommand(kStatusPoll);
     if (status.has_error()) {
       return static_cast<int>(Fail(status.error()));
     }

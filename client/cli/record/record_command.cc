@@ -14,7 +14,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr char kFooter[] =
+constexpr char kRecordFooter[] =
     "The default of 100 Hz gives 3,000 samples of a thread in 30 seconds. For each the thread that runs is stopped for "
     "some tens of\n"
     "microseconds, threads that wait are read as they stand; the last lines say how long stops took. --max-stopped "
@@ -54,7 +54,7 @@ class RecordCommand : public Command {
                  "Leave it to the daemon: print the ID of the capture and return (see `ptrace-prof captures`)");
     app.add_flag("-q,--quiet", o.quiet, "Say nothing but errors");
     DeclareLaterFlags(app);
-    app.footer(kFooter);
+    app.footer(kRecordFooter);
   }
 
   int Run(const CommandContext& context) override {

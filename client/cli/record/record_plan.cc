@@ -19,7 +19,7 @@ Error Usage(std::string message, std::string remedy) {
   return Error{Code::kInvalidArgument, std::move(message), std::move(remedy)};
 }
 
-std::string TimeOfDay() {
+std::string FileTime() {
   const std::time_t now = std::time(nullptr);
   std::tm local{};
   ::localtime_r(&now, &local);
@@ -44,7 +44,7 @@ std::string DefaultOutput(const RecordPlan& plan) {
   }
   const std::string target =
       plan.program.empty() ? std::to_string(TargetOf(plan.task).value) : ProgramName(plan.program[0]);
-  return fmt::format("ptrace-prof-{}-{}{}", target, TimeOfDay(), InfoOf(plan.format).extensions.front());
+  return fmt::format("ptrace-prof-{}-{}{}", target, FileTime(), InfoOf(plan.format).extensions.front());
 }
 
 std::string SpoolBase(const std::string& output) {

@@ -11,13 +11,13 @@
 namespace ptrace_prof {
 namespace {
 
-struct QualityWord {
+struct QualityCount {
   SampleQuality quality;
   const char* word;
   bool always;  // shown even if the count is 0
 };
 constexpr Nanos kWorthReporting = Nanos::FromMillis(100);
-constexpr QualityWord kQualityWords[] = {
+constexpr QualityCount kQualityWords[] = {
     {SampleQuality::kTruncated, "truncated", true},
     {SampleQuality::kTooDeep, "too deep", false},
     {SampleQuality::kTorn, "torn", false},
@@ -268,7 +268,7 @@ std::string ClosingLines(v1::Mode mode, const Accounting& totals) {
                   totals.wall.seconds(), totals.actual_rate_hz, Things(totals.processes, "process", "processes"),
                   Things(totals.threads, "thread", "threads"));
   std::string separator = "\n  ";
-  for (const QualityWord& row : kQualityWords) {
+  for (const QualityCount& row : kQualityWords) {
     if (row.always || Of(totals, row.quality) > 0) {
       text += fmt::format("{}{} {}", separator, row.word, Percent(Of(totals, row.quality), totals.samples));
       separator = ", ";

@@ -7,7 +7,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kPoll = Nanos::FromMillis(100);
+constexpr Nanos kSpoolPoll = Nanos::FromMillis(100);
 constexpr Nanos kStopPatience = Nanos::FromSeconds(10);
 constexpr size_t kBufferSize = 256 * 1024;
 
@@ -85,7 +85,7 @@ void TraceSpooler::Run() {
   const auto buffer = std::make_unique<std::byte[]>(kBufferSize);
   for (bool ended = false; !ended;) {
     ObeyInterrupts();
-    auto chunk = stream_.Read({buffer.get(), kBufferSize}, kPoll);
+    auto chunk = stream_.Read({buffer.get(), kBufferSize}, kSpoolPoll);
     if (chunk.has_error()) {
       collector_error_ = std::move(chunk).error();
       StopCapture();

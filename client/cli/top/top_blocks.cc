@@ -13,9 +13,9 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kPatience = Nanos::FromMillis(100);  // until a signal is noticed at the latest
+constexpr Nanos kNoticeSignalsWithin = Nanos::FromMillis(100);  // until a signal is noticed at the latest
 
-std::string TimeOfDay() {
+std::string ClockTime() {
   const std::time_t now = std::time(nullptr);
   std::tm local{};
   ::localtime_r(&now, &local);
@@ -25,7 +25,7 @@ std::string TimeOfDay() {
 }
 
 std::string Block(const TopModel& model, const TopSettings& settings) {
-  std::string text = fmt::format("{}  {}\n{}\n{}\n", TimeOfDay(), TopTargetText(model, settings.pid),
+  std::string text = fmt::format("{}  {}\n{}\n{}\n", ClockTime(), TopTargetText(model, settings.pid),
                                  TopTotalsText(model), TopHeading(model.query()));
   const std::vector<TopRow>& rows = model.rows();
   const size_t shown = std::min(rows.size(), settings.limit);
@@ -77,7 +77,7 @@ Result<void> PrintTopBlocks(SampleSource& source, const SampleBatch& first, cons
     if (last) {
       return outcome;
     }
-    auto next = source.Next(kPatience);
+    auto next = source.Next(kNoticeSignalsWithin);
     outcome = next.has_error() ? Result<void>(next.error()) : Result<void>();
     batch = next.has_value() ? std::move(next).value() : std::nullopt;
   }

@@ -21,9 +21,9 @@ namespace {
 constexpr Nanos kBatchInterval = Nanos::FromMillis(200);
 constexpr Nanos kTextInterval = Nanos::FromSeconds(2);
 constexpr Nanos kScreenInterval = Nanos::FromMillis(500);
-constexpr Nanos kPoll = Nanos::FromMillis(100);
+constexpr Nanos kTopPoll = Nanos::FromMillis(100);
 
-constexpr char kFooter[] =
+constexpr char kTopFooter[] =
     "Shares are of all samples of the last seconds. On the screen, `?` tells the keys.\n"
     "\n"
     "Examples:\n"
@@ -51,7 +51,7 @@ Result<T> Choose(std::string_view option, const std::string& word, const T (&all
 // Waits until the target is open, so that errors appear before the screen is taken over.
 Result<SampleBatch> AwaitFirst(SampleSource& source, const Interrupts& interrupts) {
   while (!source.ended() && interrupts.count() == 0) {
-    PP_ASSIGN_OR_RETURN(std::optional<SampleBatch> batch, source.Next(kPoll));
+    PP_ASSIGN_OR_RETURN(std::optional<SampleBatch> batch, source.Next(kTopPoll));
     if (batch.has_value() && !batch->processes.empty()) {
       return std::move(*batch);
     }
@@ -83,7 +83,7 @@ class TopCommand : public Command {
     app.add_option("--filter", settings_.query.filter, "Only rows with this in their name or file")->type_name("TEXT");
     spec_.Declare(app, [](const OptionRow& row) { return row.path.starts_with("sample."); });
     DeclareLaterFlags(app);
-    app.footer(kFooter);
+    app.footer(kTopFooter);
   }
 
   int Run(const CommandContext& context) override {

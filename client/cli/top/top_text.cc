@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "attach/base/base_name.h"
 #include "attach/base/clean_text.h"
 #include "client/cli/record/totals_text.h"
 
@@ -17,29 +18,30 @@ struct ViewWords {
   std::string_view total;
   std::string_view about;
 };
-constexpr ViewWords kViews[] = {
+constexpr ViewWords kViewWords[] = {
     {TopView::kFunctions, "functions", "SELF %", "TOTAL %", "FUNCTION (FILE:LINE)"},
     {TopView::kLines, "lines", "SELF %", "TOTAL %", "LINE (FILE:LINE)"},
     {TopView::kThreads, "threads", "SELF %", "GIL %", "THREAD"},
     {TopView::kProcesses, "processes", "SELF %", "TREE %", "PROCESS"},
 };
 
-struct StateWord {
+struct TopState {
   ThreadState state;
   std::string_view word;
 };
-constexpr StateWord kStates[] = {
+constexpr TopState kStates[] = {
     {ThreadState::kUnknown, "ended"},      {ThreadState::kRunning, "running"},  {ThreadState::kGilWait, "GIL wait"},
     {ThreadState::kIdle, "idle"},          {ThreadState::kGpuWait, "GPU wait"}, {ThreadState::kDiskWait, "disk wait"},
     {ThreadState::kJobStopped, "stopped"},
 };
 
 const ViewWords& WordsOf(TopView view) {
-  return *std::find_if(std::begin(kViews), std::end(kViews), [&](const ViewWords& row) { return row.view == view; });
+  return *std::find_if(std::begin(kViewWords), std::end(kViewWords),
+                       [&](const ViewWords& row) { return row.view == view; });
 }
 
 std::string_view StateText(ThreadState state) {
-  return std::find_if(std::begin(kStates), std::end(kStates), [&](const StateWord& row) { return row.state == state; })
+  return std::find_if(std::begin(kStates), std::end(kStates), [&](const TopState& row) { return row.state == state; })
       ->word;
 }
 
@@ -58,7 +60,7 @@ std::string FileText(const std::string& file, size_t used, size_t width) {
   if (slash != std::string::npos) {
     return std::string(kCut) + file.substr(slash);
   }
-  return file.substr(file.rfind('/') + 1);  // npos + 1 is 0
+  return std::string(BaseName(file));
 }
 
 std::string CodeText(const TopRow& row, size_t width) {

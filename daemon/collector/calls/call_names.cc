@@ -5,9 +5,9 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kMaxNames = size_t{1} << 20;  // of each kind; a target may invent addresses
-constexpr size_t kMaxFreed = kMaxNames / 2;
-constexpr const char* kTooMany = "[too many functions]";
+constexpr size_t kMaxCallNames = size_t{1} << 20;  // of each kind; a target may invent addresses
+constexpr size_t kMaxFreed = kMaxCallNames / 2;
+constexpr const char* kTooManyFunctions = "[too many functions]";
 constexpr const char* kCacheClass = "functools._lru_cache_wrapper";
 
 }  // namespace
@@ -146,8 +146,8 @@ CalledName CallNames::OfCode(RemoteAddr code, uint64_t when) { return Of(Kind::k
 CalledName CallNames::Of(Kind kind, RemoteAddr code, uint64_t when) {
   CheckGeneration();
   Name* name = codes_.Find(code.value);
-  if (name == nullptr && codes_.size() >= kMaxNames) {
-    return Intern(std::nullopt, kTooMany);
+  if (name == nullptr && codes_.size() >= kMaxCallNames) {
+    return Intern(std::nullopt, kTooManyFunctions);
   }
   if (name == nullptr) {
     name = InsertCode(code);
@@ -184,7 +184,7 @@ CalledName CallNames::OfModule(RemoteAddr code, RemoteAddr self, uint64_t when) 
   if (const Name* module = modules_.Find(key)) {
     return module->name;
   }
-  if (modules_.size() >= kMaxNames) {
+  if (modules_.size() >= kMaxCallNames) {
     return called;
   }
   if (const std::optional<Frame> frame = objects_.Module(code, self)) {
@@ -233,8 +233,8 @@ CalledName CallNames::OfMember(const CalledThing& called, uint64_t when) {
   }
   const std::pair key(uint64_t{owner.function.value} + 1, member);
   const Name* name = callables_.Find(key);
-  if (name == nullptr && callables_.size() >= kMaxNames) {
-    return Intern(std::nullopt, kTooMany);
+  if (name == nullptr && callables_.size() >= kMaxCallNames) {
+    return Intern(std::nullopt, kTooManyFunctions);
   }
   if (name == nullptr) {
     const std::string owner_name = stacks_.frame(owner.function).function;
@@ -254,7 +254,7 @@ CalledName CallNames::OfCallable(const CalledThing& called, uint64_t when) {
   if (!called.owner.IsNull()) {
     const CalledName name = OfMember(called, when);
     Name* known = callables_.Find(key);
-    if (known == nullptr && callables_.size() < kMaxNames) {
+    if (known == nullptr && callables_.size() < kMaxCallNames) {
       known = callables_.Insert(key, {});
     }
     if (known != nullptr && !name.is_marker) {
@@ -263,8 +263,8 @@ CalledName CallNames::OfCallable(const CalledThing& called, uint64_t when) {
     return name;
   }
   const Name* known = callables_.Find(key);
-  if (known == nullptr && callables_.size() >= kMaxNames) {
-    return Intern(std::nullopt, kTooMany);
+  if (known == nullptr && callables_.size() >= kMaxCallNames) {
+    return Intern(std::nullopt, kTooManyFunctions);
   }
   if (known == nullptr) {
     const std::optional<Frame> frame = objects_.Callable(called.callable, called.method);
@@ -276,7 +276,7 @@ CalledName CallNames::OfCallable(const CalledThing& called, uint64_t when) {
 void CallNames::Exclude(RemoteAddr code) {
   if (bool* excluded = excluded_.Find(code.value)) {
     *excluded = true;
-  } else if (excluded_.size() < kMaxNames) {
+  } else if (excluded_.size() < kMaxCallNames) {
     excluded_.Insert(code.value, true);
   }
 }

@@ -20,7 +20,7 @@ constexpr int kPauseMs = 1;  // between two looks at rings that are not busy
 constexpr Nanos kAwait = Nanos::FromMillis(2);
 constexpr size_t kBusyRecords = 100'000;    // in one look: the next one must not wait
 constexpr size_t kMostUnwritten = 250'000;  // records: a write to the pipe takes long, and nothing is drained meanwhile
-constexpr Nanos kFlushEvery = Nanos::FromMillis(50);
+constexpr Nanos kFlushCallsEvery = Nanos::FromMillis(50);
 constexpr Nanos kTracerPatience = Nanos::FromSeconds(1);
 constexpr int kLongestPauseMs = 64;
 constexpr Nanos kReportIdleAfter = Nanos::FromSeconds(2);
@@ -189,7 +189,7 @@ void CallSource::ReportLimit() {
 }
 
 StackSource::Pace CallSource::pace() const {
-  return {.first_flush = Nanos(), .flush_every = kFlushEvery, .polls_others_each_turn = true};
+  return {.first_flush = Nanos(), .flush_every = kFlushCallsEvery, .polls_others_each_turn = true};
 }
 
 std::optional<RecordedProcess> CallSource::process() {
@@ -204,7 +204,7 @@ bool CallSource::Look(Nanos now) {
   if (now < next_end_check_) {
     return true;
   }
-  next_end_check_ = now + kFlushEvery;
+  next_end_check_ = now + kFlushCallsEvery;
   return !tracer_->HasEnded() && !tracer_->has_left();
 }
 

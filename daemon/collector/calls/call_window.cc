@@ -7,7 +7,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kForever = Nanos(INT64_MAX);
+constexpr Nanos kNoEndOfWindow = Nanos(INT64_MAX);
 constexpr size_t kMaxStretchesReported = 20;
 
 std::string Things(uint64_t count, std::string_view one, std::string_view many) {
@@ -38,7 +38,7 @@ Nanos CallWindow::Length() const {
   if (DurationOf(request_).value > 0) {
     return DurationOf(request_);
   }
-  const Nanos longest = ToNanos(request_.longest()).value > 0 ? ToNanos(request_.longest()) : kForever;
+  const Nanos longest = ToNanos(request_.longest()).value > 0 ? ToNanos(request_.longest()) : kNoEndOfWindow;
   return facts_.slows_every_bytecode() && !ends_by_steps() ? std::min(waited_ + kTaxedWindow, longest) : longest;
 }
 
@@ -81,9 +81,9 @@ void CallWindow::LookForSteps(Nanos now) {
   waited_ = ends_by_steps() ? now - begin_ : Nanos();
   gave_up_ = true;
   steps_.GiveUp(now);
-  const Nanos left = begin_ + std::min(Length(), kForever - begin_) - now;
-  const std::string until = Length() == kForever ? std::string("until the process ends or it is stopped")
-                                                 : fmt::format("for {:.1f} s", std::max(left, Nanos()).seconds());
+  const Nanos left = begin_ + std::min(Length(), kNoEndOfWindow - begin_) - now;
+  const std::string until = Length() == kNoEndOfWindow ? std::string("until the process ends or it is stopped")
+                                                       : fmt::format("for {:.1f} s", std::max(left, Nanos()).seconds());
   report_(fmt::format("{}: recording goes on by time, {}; everything is recorded from here on", looked, until));
 }
 

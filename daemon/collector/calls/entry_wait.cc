@@ -11,7 +11,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kLookEvery = Nanos::FromMillis(10);
+constexpr Nanos kLookForEntryEvery = Nanos::FromMillis(10);
 constexpr uint32_t kLeastLooks = 20;
 
 }  // namespace
@@ -21,7 +21,7 @@ EntryWait::EntryWait(const CaptureTask& request, RemoteMemory& memory, const Pyt
 
 bool EntryWait::Look(Nanos now) {
   if (!error_ && now >= next_) {
-    next_ = now + kLookEvery;
+    next_ = now + kLookForEntryEvery;
     ++seen_[static_cast<size_t>(WhoRuns())];
     Judge(now);
   }

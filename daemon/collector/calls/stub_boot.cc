@@ -23,7 +23,7 @@ namespace ptrace_prof {
 namespace {
 
 #define PP_FUNCTION_NAME(name) #name,
-constexpr std::string_view kFunctions[] = {PP_FOR_EACH_FUNCTION(PP_FUNCTION_NAME)};
+constexpr std::string_view kTracerFunctions[] = {PP_FOR_EACH_FUNCTION(PP_FUNCTION_NAME)};
 #undef PP_FUNCTION_NAME
 
 // Another name of the same function, if the first one is missing.
@@ -40,11 +40,11 @@ constexpr uint32_t kDescriptorMethodBehindHead = 24;  // PyMethodDescrObject: d_
 
 constexpr uint64_t kEnoughForCode = 256;
 
-struct OffsetSource {
+struct TracerOffset {
   pp_offset offset;
   uint32_t Layout::*field;
 };
-constexpr OffsetSource kOffsets[] = {
+constexpr TracerOffset kTracerOffsets[] = {
     {PP_OFF_thread_frame, &Layout::thread_frame},
     {PP_OFF_thread_cframe, &Layout::thread_cframe},
     {PP_OFF_cframe_current_frame, &Layout::cframe_current_frame},
@@ -75,7 +75,7 @@ constexpr OffsetSource kOffsets[] = {
 
 void SetOffsets(const Layout& layout, pp_boot& boot) {
   std::ranges::fill(boot.offsets, kAbsent);
-  for (const OffsetSource& source : kOffsets) {
+  for (const TracerOffset& source : kTracerOffsets) {
     boot.offsets[source.offset] = layout.*source.field;
   }
   const uint32_t head = layout.object_type + static_cast<uint32_t>(sizeof(uint64_t));
@@ -90,7 +90,8 @@ void SetOffsets(const Layout& layout, pp_boot& boot) {
 }
 
 Result<void> SetFunctions(Pid pid, RemoteMemory& memory, const PythonProcess& process, pp_boot& boot) {
-  PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> found, FindInterpreterSymbols(pid, memory, process, kFunctions));
+  PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> found,
+                      FindInterpreterSymbols(pid, memory, process, kTracerFunctions));
   for (size_t i = 0; i < found.size(); ++i) {
     boot.functions[i] = found[i].value;
   }

@@ -10,10 +10,10 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kMaxName = 256;
-constexpr size_t kMaxCodes = 65'536;    // known code objects; a job may create new ones all the time
-constexpr size_t kMaxModules = 65'536;  // modules examined in a process
-constexpr size_t kMaxPlace = 512;       // bytes
+constexpr size_t kMaxObjectName = 256;
+constexpr size_t kMaxKnownCodes = 65'536;  // known code objects; a job may create new ones all the time
+constexpr size_t kMaxModules = 65'536;     // modules examined in a process
+constexpr size_t kMaxPlace = 512;          // bytes
 constexpr size_t kMaxChildren = 4096;
 
 // PyCFunctionObject, in words after the header.
@@ -39,7 +39,7 @@ std::optional<RemoteAddr> TargetObjects::Field(RemoteAddr object, uint32_t numbe
 std::optional<Frame> TargetObjects::Code(RemoteAddr code) {
   CodeId id = codes_.Find(code.value);
   if (id == kNoCode) {
-    if (codes_.size() >= kMaxCodes) {
+    if (codes_.size() >= kMaxKnownCodes) {
       codes_.Clear();
     }
     id = codes_.Read(code.value);
@@ -94,7 +94,8 @@ std::optional<Frame> TargetObjects::Type(RemoteAddr type) {
 
 std::optional<std::string> TargetObjects::Method(RemoteAddr method) {
   RemoteAddr text;
-  return memory_.ReadValue(method, &text.value) == ReadStatus::kOk ? reader_.ReadCText(text, kMaxName) : std::nullopt;
+  return memory_.ReadValue(method, &text.value) == ReadStatus::kOk ? reader_.ReadCText(text, kMaxObjectName)
+                                                                   : std::nullopt;
 }
 
 std::optional<Frame> TargetObjects::Callable(RemoteAddr callable, RemoteAddr method) {
@@ -113,7 +114,7 @@ std::string TargetObjects::ModuleOf(RemoteAddr callable, RemoteAddr method) {
   }
   const auto module = Field(callable, kModuleOfFunction);
   const std::string name =
-      module && !module->IsNull() ? reader_.ReadString(*module, kMaxName).value_or("") : std::string();
+      module && !module->IsNull() ? reader_.ReadString(*module, kMaxObjectName).value_or("") : std::string();
   return name == "builtins" ? "" : name;
 }
 
@@ -156,7 +157,7 @@ void TargetObjects::WalkModules(RemoteAddr root) {
     }
     const std::string prefix = modules_[module].place.empty() ? "" : modules_[module].place + ".";
     reader_.VisitDict(*children, kMaxChildren, [&](RemoteAddr key, RemoteAddr child) {
-      const std::string name = reader_.ReadString(key, kMaxName).value_or("?");
+      const std::string name = reader_.ReadString(key, kMaxObjectName).value_or("?");
       if (prefix.size() + name.size() <= kMaxPlace && seen.insert(child).second) {
         KnownModule& known = modules_[child];
         modules_moved_ = modules_moved_ || known.number.has_value();

@@ -11,7 +11,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int kTries = 8;  // an interrupt between the two readings widens the gap; the narrowest is used
+constexpr int kReadings = 8;  // an interrupt between the two readings widens the gap; the narrowest is used
 constexpr Nanos kRough = Nanos::FromMillis(1);
 
 uint64_t ReadCounter() {
@@ -60,7 +60,7 @@ ClockAnchor TickClock::TakeAnchor() const {
   }
   ClockAnchor best;
   uint64_t narrowest = UINT64_MAX;
-  for (int i = 0; i < kTries; ++i) {
+  for (int i = 0; i < kReadings; ++i) {
     const uint64_t before = ReadCounter();
     const Nanos time = MonotonicNow();
     const uint64_t after = ReadCounter();

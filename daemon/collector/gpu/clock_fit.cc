@@ -11,12 +11,12 @@ constexpr Nanos kApart = Nanos::FromMillis(50);  // with pairs precise to 100 ns
 constexpr int64_t kSure = 5000;                  // least length of a line, in multiples of the widths of its ends
 constexpr int64_t kPart = 8;                     // a witness must be at least this part of a line away from both ends
 constexpr size_t kMost = 4096;
-constexpr size_t kMostPieces = 16;
-constexpr size_t kMostWaiting = 16;
-constexpr int64_t kStep = 1000;           // ns: pairs differ by that much anyway
+constexpr size_t kMostClockPieces = 16;
+constexpr size_t kMostWaitingCounts = 16;
+constexpr int64_t kPairNoise = 1000;      // ns: pairs differ by that much anyway
 constexpr long double kDrift = 0.000'2L;  // change of rate between two lines: far more than oscillators drift
 // A record may be that much later than the last reading.
-constexpr Nanos kLate = Nanos::FromMillis(1000);
+constexpr Nanos kLateCounts = Nanos::FromMillis(1000);
 
 }  // namespace
 
@@ -76,7 +76,7 @@ void ClockFit::Follow(const Reading& reading) {
     // Beyond a line, the uncertainty of its ends grows with the distance.
     const long double share = kDrift + static_cast<long double>(WidthOf(before.width, last.width)) /
                                            static_cast<long double>((last.monotonic - before.monotonic).value);
-    const long double unsure = kStep + width + static_cast<long double>(since.value) * share;
+    const long double unsure = kPairNoise + width + static_cast<long double>(since.value) * share;
     const auto when = static_cast<long double>(OnLine(before, last, reading.counted).value);
     is_off = std::abs(when - static_cast<long double>(reading.monotonic.value)) > unsure;
   }
@@ -113,7 +113,7 @@ void ClockFit::Await(const Reading& reading) {
     since_ = waiting_[0].monotonic;
     waiting_.erase(waiting_.begin());
   }
-  if (waiting_.size() > kMostWaiting) {  // keeps the precise readings, which get further apart
+  if (waiting_.size() > kMostWaitingCounts) {  // keeps the precise readings, which get further apart
     waiting_.erase(std::max_element(waiting_.begin() + 1, waiting_.end() - 1,
                                     [](const Reading& a, const Reading& b) { return a.width < b.width; }));
   }
@@ -140,14 +140,14 @@ ClockFit::Readings::const_iterator ClockFit::BestStart() const {
 bool ClockFit::AgreeWith(const Reading& from, const Reading& to) const {
   return std::all_of(waiting_.begin(), waiting_.end(), [&](const Reading& one) {
     const auto since = static_cast<long double>((to.monotonic - one.monotonic).value);
-    const long double unsure = kStep + WidthOf(one.width, from.width) + WidthOf(to.width, {}) + since * kDrift;
+    const long double unsure = kPairNoise + WidthOf(one.width, from.width) + WidthOf(to.width, {}) + since * kDrift;
     const auto when = static_cast<long double>(OnLine(from, to, one.counted).value);
     return std::abs(when - static_cast<long double>(one.monotonic.value)) <= unsure;
   });
 }
 
 void ClockFit::Settle(const Reading& from, const Reading& to) {
-  if (pieces_.size() >= kMostPieces) {
+  if (pieces_.size() >= kMostClockPieces) {
     pieces_.erase(pieces_.begin());
   }
   pieces_.push_back({since_, {}, {from, to}});
@@ -160,7 +160,8 @@ Nanos ClockFit::UntilOf(const Piece& piece) const {
   if (!is_settled_ || &piece != &pieces_.back()) {
     return piece.until;
   }
-  return pieces_.size() > 1 ? seen_ + kLate : Nanos(kLast);  // later counts may belong to the time before the step
+  return pieces_.size() > 1 ? seen_ + kLateCounts
+                            : Nanos(kLast);  // later counts may belong to the time before the step
 }
 
 // Uses the last piece that covers the time. After the clock was set back, that is the later piece for counts that occur

@@ -9,7 +9,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kMaxThreads = 8192;
+constexpr size_t kMaxLaunchThreads = 8192;
 constexpr Nanos kSampledMost = Nanos::FromMillis(100);  // a sample further away says nothing
 constexpr std::string_view kEngineThread = "pt_autograd";
 
@@ -49,7 +49,7 @@ const GpuThreadSites::Known& GpuThreadSites::Find(uint32_t thread) {
   if (const auto found = threads_.find(thread); found != threads_.end()) {
     return found->second;
   }
-  if (threads_.size() >= kMaxThreads) {  // the target invents threads
+  if (threads_.size() >= kMaxLaunchThreads) {  // the target invents threads
     return threads_.begin()->second;
   }
   return threads_.emplace(thread, AddUnknown(Tid(static_cast<int32_t>(thread)))).first->second;

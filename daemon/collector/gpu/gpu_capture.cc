@@ -23,12 +23,12 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kEntryPatience = Nanos::FromSeconds(5);    // until the shim is loaded
+constexpr Nanos kShimPatience = Nanos::FromSeconds(5);     // until the shim is loaded
 constexpr Nanos kAttachPatience = Nanos::FromSeconds(10);  // until CUPTI records
 constexpr Nanos kMemoryPatience = Nanos::FromMillis(500);  // until the driver answers
 constexpr Nanos kSettleEvery = Nanos::FromMillis(100);
-constexpr Nanos kAccountEvery = Nanos::FromMillis(500);
-constexpr Nanos kUnsure =
+constexpr Nanos kGpuTotalsEvery = Nanos::FromMillis(500);
+constexpr Nanos kUnsureOfBudget =
     Nanos::FromMillis(1);  // error of a buffer's clock: its thread may have waited between two reads
 constexpr size_t kBytesAtOnce = size_t{16} << 20;            // of buffers, before the other sources have their turn
 constexpr Nanos kRemembered = Nanos::FromSeconds(5);         // records may come that late
@@ -97,9 +97,8 @@ Result<GpuInjection> GpuCapture::Inject(const std::function<bool()>& go_on) {
   boot.nonce = MakeNonce();
   PP_ASSIGN_OR_RETURN(GpuShimFile shim, GpuShimFile::Carried());
   shim.Fill(boot);
-  return InjectGpu(
-      into, target_.memory, shim,
-      {MonotonicNow() + kEntryPatience, go_on, StartedStill(target_.pid, target_.memory, target_.process)});
+  return InjectGpu(into, target_.memory, shim,
+                   {MonotonicNow() + kShimPatience, go_on, StartedStill(target_.pid, target_.memory, target_.process)});
 }
 
 bool GpuCapture::WantsAnnotations() const { return DetailOf(context_.request.spec().gpu()) == GpuDetail::kFull; }
@@ -297,7 +296,7 @@ void GpuCapture::TakeBuffers() {
         clock_.Saw(batch.clock.realtime, batch.clock.monotonic);
         // Used only if the ring has no readings, as the error of those is known.
         if (!clock_.is_known() && !clock_.is_fitted()) {
-          clock_.AddPair(batch.clock.realtime, batch.clock.monotonic, kUnsure);
+          clock_.AddPair(batch.clock.realtime, batch.clock.monotonic, kUnsureOfBudget);
         }
         Decode(batch);
       },
@@ -306,7 +305,7 @@ void GpuCapture::TakeBuffers() {
 }
 
 void GpuCapture::Account(Nanos now) {
-  next_account_ = now + kAccountEvery;
+  next_account_ = now + kGpuTotalsEvery;
   if (injection_.has_value()) {
     const GpuCounts counts = injection_->arena.counts();
     accounting_.dropped = counts.dropped;

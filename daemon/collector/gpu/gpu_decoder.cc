@@ -14,7 +14,7 @@ struct Field {
   uint16_t to;  // offset in GpuRecord, whose field is at least as wide
 };
 
-struct Layout {
+struct RecordLayout {
   GpuRecordKind kind;
   uint16_t least;  // bytes that a useful record must have
   std::span<const Field> fields;
@@ -100,7 +100,7 @@ constexpr Field kMarkerFields[] = {{4, 4, PP_TO(flags)},   {8, 8, PP_TO(start)},
 
 #undef PP_TO
 
-constexpr Layout kLayouts[] = {
+constexpr RecordLayout kLayouts[] = {
     {GpuRecordKind::kKernel, 112, kKernelFields},
     {GpuRecordKind::kMemcpy, 48, kMemcpyFields},
     {GpuRecordKind::kMemcpyPeer, 64, kMemcpyPeerFields},
@@ -130,7 +130,7 @@ GpuDecoder::GpuDecoder(std::span<const uint16_t> strides) {
   for (size_t kind = 1; kind < std::min(strides.size(), plans_.size()); ++kind) {
     plans_[kind].stride = strides[kind] >= kKindBytes ? strides[kind] : 0;
   }
-  for (const Layout& layout : kLayouts) {
+  for (const RecordLayout& layout : kLayouts) {
     Plan& plan = plans_[static_cast<size_t>(layout.kind)];
     plan.is_read = plan.stride >= layout.least;
     for (const Field& field : layout.fields) {

@@ -9,9 +9,9 @@ namespace ptrace_prof {
 namespace {
 
 constexpr std::string_view kGone = "[name that is gone]";
-constexpr std::string_view kTooMany = "[too many names]";
-constexpr size_t kMaxName = 16 * 1024;
-constexpr size_t kMaxNames = size_t{1} << 18;
+constexpr std::string_view kTooManyNames = "[too many names]";
+constexpr size_t kMaxGpuName = 16 * 1024;
+constexpr size_t kMaxGpuNames = size_t{1} << 18;
 constexpr size_t kMaxBytes = size_t{64} << 20;
 constexpr uint64_t kPage = 4096;
 
@@ -20,7 +20,7 @@ constexpr uint64_t kPage = 4096;
 // Reads pieces that end at a page boundary, as the page after a name may not be mapped.
 std::string GpuNames::ReadText(RemoteAddr address) {
   std::string text;
-  while (text.size() < kMaxName) {
+  while (text.size() < kMaxGpuName) {
     std::array<char, 256> piece{};
     const size_t size = std::min<size_t>(piece.size(), kPage - address.value % kPage);
     if (memory_.Read(address, piece.data(), size) != ReadStatus::kOk) {
@@ -50,8 +50,8 @@ std::string_view GpuNames::Keep(std::string_view text) {
   if (const auto known = texts_.find(copy); known != texts_.end()) {
     return *known;
   }
-  if (texts_.size() >= kMaxNames || bytes_ + copy.size() > kMaxBytes) {
-    return kTooMany;
+  if (texts_.size() >= kMaxGpuNames || bytes_ + copy.size() > kMaxBytes) {
+    return kTooManyNames;
   }
   bytes_ += copy.size();
   return *texts_.insert(std::move(copy)).first;
@@ -66,8 +66,8 @@ std::string_view GpuNames::Of(RemoteAddr address) {
   }
   auto found = names_.find(address.value);
   if (found == names_.end()) {
-    if (names_.size() >= kMaxNames) {
-      return kTooMany;
+    if (names_.size() >= kMaxGpuNames) {
+      return kTooManyNames;
     }
     found = names_.try_emplace(address.value).first;
   }

@@ -21,7 +21,7 @@ namespace ptrace_prof {
 namespace {
 
 #define PP_FUNCTION_NAME(name) #name,
-constexpr std::string_view kFunctions[] = {PP_GPU_FOR_EACH_FUNCTION(PP_FUNCTION_NAME)};
+constexpr std::string_view kShimFunctions[] = {PP_GPU_FOR_EACH_FUNCTION(PP_FUNCTION_NAME)};
 #undef PP_FUNCTION_NAME
 constexpr pp_gpu_function kNeeded[] = {PP_GPU_FN_PyModuleDef_Init, PP_GPU_FN_pthread_create, PP_GPU_FN_pthread_detach,
                                        PP_GPU_FN_dlopen, PP_GPU_FN_dlsym};
@@ -29,7 +29,7 @@ constexpr pp_gpu_function kNeeded[] = {PP_GPU_FN_PyModuleDef_Init, PP_GPU_FN_pth
 constexpr uint32_t kSlotBytes = 1 << 20;
 // A launching thread occupies a slot until the next flush. So a process with many threads gets more and smaller slots;
 // otherwise big slots change hands less often.
-constexpr size_t kManyThreads = 24;
+constexpr size_t kThreadsOfSmallSlots = 24;
 constexpr uint32_t kParts = 4;
 constexpr uint32_t kFlushMillis = 250;
 constexpr uint32_t kGraceMillis = 500;
@@ -43,10 +43,11 @@ Result<void> SetFunctions(Pid pid, RemoteMemory& memory, const PythonProcess& pr
                           const std::vector<MemoryRegion>& regions, pp_gpu_boot& boot) {
   constexpr pp_gpu_function kOfPython[] = {PP_GPU_FN_PyModuleDef_Init, PP_GPU_FN_PyGILState_GetThisThreadState};
   static_assert(kOfPython[0] + 1 == kOfPython[1]);
-  PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> of_python,
-                      FindInterpreterSymbols(pid, memory, process, {&kFunctions[kOfPython[0]], std::size(kOfPython)}));
-  for (size_t i = 0; i < std::size(kFunctions); ++i) {
-    boot.functions[i] = FindInLibc(regions, memory, kFunctions[i]).value;
+  PP_ASSIGN_OR_RETURN(
+      const std::vector<RemoteAddr> of_python,
+      FindInterpreterSymbols(pid, memory, process, {&kShimFunctions[kOfPython[0]], std::size(kOfPython)}));
+  for (size_t i = 0; i < std::size(kShimFunctions); ++i) {
+    boot.functions[i] = FindInLibc(regions, memory, kShimFunctions[i]).value;
   }
   for (size_t i = 0; i < std::size(kOfPython); ++i) {
     boot.functions[kOfPython[i]] = of_python[i].value;
@@ -56,7 +57,7 @@ Result<void> SetFunctions(Pid pid, RemoteMemory& memory, const PythonProcess& pr
     if (boot.functions[function] == 0) {
       return Because(Reason::kCuptiBlocked,
                      fmt::format("process {} does not tell where its {} is, by which its GPU would be recorded",
-                                 pid.value, kFunctions[function]),
+                                 pid.value, kShimFunctions[function]),
                      "Record its Python code without --gpu.", ThingOf(pid));
     }
   }
@@ -77,11 +78,11 @@ Result<void> SetLibrary(Pid pid, const std::vector<MemoryRegion>& regions, pp_gp
   return {};
 }
 
-struct OffsetSource {
+struct ShimOffset {
   uint32_t pp_gpu_python::*offset;
   uint32_t Layout::*field;
 };
-constexpr OffsetSource kOffsets[] = {
+constexpr ShimOffset kShimOffsets[] = {
     {&pp_gpu_python::thread_ident, &Layout::thread_id},
     {&pp_gpu_python::thread_frame, &Layout::thread_frame},
     {&pp_gpu_python::thread_cframe, &Layout::thread_cframe},
@@ -101,7 +102,7 @@ static_assert(kAbsent == PP_GPU_NO_FIELD);
 pp_gpu_python DescribePython(const PythonProcess& process) {
   const Layout& layout = process.layout;
   pp_gpu_python python{};
-  for (const OffsetSource& source : kOffsets) {
+  for (const ShimOffset& source : kShimOffsets) {
     python.*source.offset = layout.*source.field;
   }
   python.finalizing = (process.runtime + layout.runtime_finalizing).value;
@@ -171,7 +172,7 @@ Result<pp_gpu_boot> DescribeForGpuShim(Pid pid, RemoteMemory& memory, const Pyth
   PP_RETURN_IF_ERROR(SetFunctions(pid, memory, process, regions, boot));
   SetLaunches(process, wishes, boot);
   PP_ASSIGN_OR_RETURN(const std::vector<Tid> threads, ListThreads(pid));
-  if (threads.size() > kManyThreads) {
+  if (threads.size() > kThreadsOfSmallSlots) {
     boot.slot_count *= kParts;
     boot.slot_bytes /= kParts;
   }

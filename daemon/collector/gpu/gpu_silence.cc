@@ -7,7 +7,7 @@ constexpr Nanos kLong = Nanos::FromSeconds(2);
 constexpr Nanos kGoesOnFor = Nanos::FromSeconds(1);  // launches continue for that long
 constexpr Nanos kComesIn = Nanos::FromMillis(500);   // a record may take that long
 constexpr Nanos kUnproven = Nanos::FromSeconds(10);  // if no thread waits
-constexpr size_t kMaxThreads = 8192;
+constexpr size_t kMaxGpuThreads = 8192;
 
 }  // namespace
 
@@ -15,7 +15,7 @@ void GpuSilence::Launched(uint32_t thread, Nanos begin) {
   if (!IsOpen(begin)) {
     return;
   }
-  if (first_.size() >= kMaxThreads && !first_.contains(thread)) {
+  if (first_.size() >= kMaxGpuThreads && !first_.contains(thread)) {
     first_.clear();
   }
   Nanos& first = first_[thread];

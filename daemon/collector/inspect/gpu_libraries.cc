@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "attach/base/base_name.h"
+
 namespace ptrace_prof {
 namespace {
 
@@ -42,7 +44,7 @@ std::vector<std::string> GpuLibraries(std::span<const MemoryRegion> regions) {
   for (const Library& library : kLibraries) {
     const bool mapped = std::ranges::any_of(regions, [&](const MemoryRegion& region) {
       const std::string_view path = region.path;
-      return IsLibrary(path.substr(path.rfind('/') + 1), library.file);
+      return IsLibrary(BaseName(path), library.file);
     });
     if (mapped) {
       found.emplace_back(library.name);

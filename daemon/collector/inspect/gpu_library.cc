@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "attach/base/base_name.h"
 #include "attach/base/unique_fd.h"
 #include "attach/proc/path_in_root.h"
 #include "attach/proc/proc_file.h"
@@ -17,13 +18,12 @@ namespace {
 constexpr std::string_view kCupti = "libcupti.so";
 constexpr std::string_view kMpsControl = "/tmp/nvidia-mps/control";  // default; the environment may name another place
 
-std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 std::string_view Folder(std::string_view path) { return path.substr(0, path.rfind('/')); }
 
 // "" if no library of that name is mapped.
 std::string FindMapped(const std::vector<MemoryRegion>& regions, std::string_view name) {
   for (const MemoryRegion& region : regions) {
-    if (FileName(region.path).starts_with(name)) {
+    if (BaseName(region.path).starts_with(name)) {
       return region.path;
     }
   }
@@ -46,7 +46,7 @@ constexpr std::string_view kBesideRuntime[] = {"", "/../../cuda_cupti/lib", "/..
 
 GpuLibraryPlace FindBeside(Pid pid, std::string_view runtime) {
   const UniqueFd root(::open(ProcPath(pid, "root").c_str(), O_PATH | O_CLOEXEC));
-  const std::string_view major = MajorVersion(FileName(runtime));
+  const std::string_view major = MajorVersion(BaseName(runtime));
   // Up to CUDA 11 the name contains the release; 11.8 is the first that we work with.
   const std::string soname = fmt::format("libcupti.so.{}", major == "11" ? "11.8" : major);
   for (const std::string_view folder : kBesideRuntime) {
@@ -76,9 +76,9 @@ Result<GpuLibraryPlace> FindGpuLibrary(Pid pid, const std::vector<MemoryRegion>&
   const std::string mapped = FindMapped(regions, kCupti);
   if (!mapped.empty()) {
     const bool has_others = std::ranges::any_of(regions, [&](const MemoryRegion& region) {
-      return FileName(region.path).starts_with(kCupti) && region.path != mapped;
+      return BaseName(region.path).starts_with(kCupti) && region.path != mapped;
     });
-    return GpuLibraryPlace{std::string(FileName(mapped)), mapped, true, has_others};
+    return GpuLibraryPlace{std::string(BaseName(mapped)), mapped, true, has_others};
   }
   const std::string runtime = FindMapped(regions, "libcudart.so");
   if (runtime.empty() && FindMapped(regions, "libcuda.so").empty()) {

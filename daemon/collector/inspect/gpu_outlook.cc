@@ -8,14 +8,13 @@
 #include <iterator>
 #include <string_view>
 
+#include "attach/base/base_name.h"
 #include "attach/base/unique_fd.h"
 #include "attach/proc/path_in_root.h"
 #include "attach/proc/proc_file.h"
 
 namespace ptrace_prof {
 namespace {
-
-constexpr size_t kEnvironLimit = 256 << 10;
 
 // CUDA toolkits name the file of CUPTI by year and number (libcupti.so.2022.3.0), in these releases of CUDA.
 struct NamedByYear {
@@ -79,11 +78,9 @@ std::vector<int> Numbers(std::string_view text) {
 
 constexpr std::string_view kBeforeRelease = "libcupti.so.";
 
-std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 // Files of a wheel are not read or listed; only the existence of that name is checked.
 bool CrashesJobs(Pid pid, const GpuLibraryPlace& library) {
-  const std::string_view file = FileName(library.path);
+  const std::string_view file = BaseName(library.path);
   if (file != kFileInWheels) {
     return file.starts_with(kBeforeRelease) &&
            std::ranges::equal(Numbers(file.substr(kBeforeRelease.size())), kCrashingFile);
@@ -96,11 +93,11 @@ bool CrashesJobs(Pid pid, const GpuLibraryPlace& library) {
 std::string OtherTool(Pid pid, const std::vector<MemoryRegion>& regions) {
   for (const Trace& trace : kFiles) {
     if (std::ranges::any_of(
-            regions, [&](const MemoryRegion& region) { return FileName(region.path).starts_with(trace.begin); })) {
+            regions, [&](const MemoryRegion& region) { return BaseName(region.path).starts_with(trace.begin); })) {
       return std::string(trace.tool);
     }
   }
-  const Result<std::string> environment = ReadProcFile(ProcPath(pid, "environ"), kEnvironLimit);
+  const Result<std::string> environment = ReadEnviron(pid);
   std::string_view rest = environment.has_value() ? std::string_view(environment.value()) : std::string_view();
   while (!rest.empty()) {
     const std::string_view variable = rest.substr(0, rest.find('\0'));
@@ -118,7 +115,7 @@ constexpr std::string_view kDriverFile = "libcuda.so";
 
 const MemoryRegion* FindDriver(const std::vector<MemoryRegion>& regions) {
   const auto found = std::ranges::find_if(
-      regions, [](const MemoryRegion& region) { return FileName(region.path).starts_with(kDriverFile); });
+      regions, [](const MemoryRegion& region) { return BaseName(region.path).starts_with(kDriverFile); });
   return found == regions.end() ? nullptr : &*found;
 }
 
@@ -127,7 +124,7 @@ const MemoryRegion* FindDriver(const std::vector<MemoryRegion>& regions) {
 // 535.104.05  Sat Aug 19 …", or "… Open Kernel Module for x86_64 …".
 std::optional<int> DriverVersion(const MemoryRegion* driver) {
   constexpr int kLeast = 100;  // the 1 of "libcuda.so.1" is not the driver's version
-  std::string_view name = driver != nullptr ? FileName(driver->path).substr(kDriverFile.size()) : std::string_view();
+  std::string_view name = driver != nullptr ? BaseName(driver->path).substr(kDriverFile.size()) : std::string_view();
   name.remove_prefix(name.starts_with('.') ? 1 : 0);
   if (const std::vector<int> numbers = Numbers(name); !numbers.empty() && numbers.front() >= kLeast) {
     return numbers.front();
@@ -194,7 +191,7 @@ GpuOutlook LookAtGpu(Pid pid, const std::vector<MemoryRegion>& regions) {
                      .uses_mps = UsesMps(pid),
                      .driver = DriverVersion(driver)};
   if (outlook.library.has_value()) {
-    outlook.release = CuptiReleaseOf(FileName(outlook.library.value().path));
+    outlook.release = CuptiReleaseOf(BaseName(outlook.library.value().path));
     outlook.crashes_jobs = CrashesJobs(pid, outlook.library.value());
   }
   return outlook;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "attach/base/base_name.h"
 #include "symbolizer/elf/elf_image.h"
 
 namespace ptrace_prof {
@@ -16,7 +17,7 @@ constexpr size_t kMaxLength = 256;
 uint64_t LeftInPage(RemoteAddr at) { return kPage - at.value % kPage; }
 
 bool IsLibc(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
+  const std::string_view name = BaseName(path);
   return name.starts_with("libc.so") || name.starts_with("libc-2.") || name.starts_with("libc.musl") ||
          name.starts_with("ld-musl");
 }

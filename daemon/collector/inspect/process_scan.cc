@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "attach/base/base_name.h"
 #include "attach/proc/cgroup_facts.h"
 #include "attach/proc/proc_file.h"
 #include "attach/proc/procfs.h"
@@ -12,17 +13,11 @@
 namespace ptrace_prof {
 namespace {
 
+constexpr std::string_view kPythonNames[] = {"python", "pypy"};
 constexpr size_t kMapsLimit = 4 << 20;
 constexpr size_t kArgumentLimit = 16 << 10;  // limit for the path of a program
 // Limit of the shown command line: a user with thousands of processes must not make a listing too large for everyone.
 constexpr size_t kCmdlineLimit = 1 << 10;
-constexpr std::string_view kNames[] = {"python", "pypy"};
-
-std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
-bool NamesPython(std::string_view text) {
-  return std::ranges::any_of(kNames, [&](std::string_view name) { return text.find(name) != std::string_view::npos; });
-}
 
 std::vector<std::string> Words(std::string_view text) {
   std::vector<std::string> words;
@@ -143,8 +138,13 @@ class Scan {
 
 }  // namespace
 
+bool NamesPython(std::string_view text) {
+  return std::ranges::any_of(kPythonNames,
+                             [&](std::string_view name) { return text.find(name) != std::string_view::npos; });
+}
+
 bool MapsMentionPython(std::string_view maps) {
-  for (const std::string_view name : kNames) {
+  for (const std::string_view name : kPythonNames) {
     for (size_t at = maps.find(name); at != std::string_view::npos; at = maps.find(name, at + 1)) {
       const size_t slash = maps.find_first_of("/\n", at);
       if (slash == std::string_view::npos || maps[slash] == '\n') {

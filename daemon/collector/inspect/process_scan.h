@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -16,6 +17,9 @@
 #include "daemon/trace/process_entry.h"
 
 namespace ptrace_prof {
+
+// Whether a file or process name suggests a Python.
+bool NamesPython(std::string_view text);
 
 enum class CandidateKind : uint8_t {
   kMapsPython,  // a mapped file has python or pypy in its name

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "attach/base/base_name.h"
 #include "attach/proc/mapped_file.h"
 #include "attach/proc/memory_grants.h"
 #include "attach/proc/proc_file.h"
@@ -12,18 +13,11 @@
 #include "attach/proc/procfs.h"
 #include "daemon/collector/inspect/gpu_libraries.h"
 #include "daemon/collector/inspect/launch_facts.h"
+#include "daemon/collector/inspect/process_scan.h"
 #include "symbolizer/elf/elf_image.h"
 
 namespace ptrace_prof {
 namespace {
-
-constexpr size_t kEnvironLimit = 256 << 10;
-
-std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
-bool NamesPython(std::string_view name) {
-  return name.find("python") != std::string_view::npos || name.find("pypy") != std::string_view::npos;
-}
 
 MappedFileId ExecutableOf(Pid pid) {
   const Result<ExecutableId> id = ReadExecutableId(pid);
@@ -74,7 +68,7 @@ void TargetExaminer::NoteEnvironment(RemoteMemory& memory, const std::vector<Mem
     }
   }
   LaunchFacts at_start;
-  if (const auto text = ReadProcFile(ProcPath(entry.pid, "environ"), kEnvironLimit); text.has_value()) {
+  if (const auto text = ReadEnviron(entry.pid); text.has_value()) {
     at_start = ParseEnvironment(text.value());
   }
   Merge(now, at_start, entry);

@@ -11,15 +11,15 @@ namespace ptrace_prof {
 namespace {
 
 constexpr int64_t kMaxPids = 512;  // most new pids that are examined one by one
-constexpr Nanos kLookEvery = Nanos::FromMillis(8);
+constexpr Nanos kLookForChildrenEvery = Nanos::FromMillis(8);
 constexpr Nanos kLongestLook = Nanos::FromMillis(100);
 constexpr Nanos kListEvery = Nanos::FromMillis(20);
 constexpr Nanos kBackupEvery = Nanos::FromSeconds(2);    // lists although nothing seems to have been born
 constexpr Nanos kRarestBackup = Nanos::FromSeconds(20);  // with very many threads, as each one is asked
-constexpr int64_t kShare = 1000;                         // at most 1/1000 of the time for each kind of look
+constexpr int64_t kShareOfLooks = 1000;                  // at most 1/1000 of the time for each kind of look
 
 Nanos Pause(Nanos begin, Nanos shortest, Nanos longest) {
-  return std::clamp(Nanos((MonotonicNow() - begin).value * kShare), shortest, longest);
+  return std::clamp(Nanos((MonotonicNow() - begin).value * kShareOfLooks), shortest, longest);
 }
 
 // Own CPU and that of reaped children, plus the unfinished ticks of both.
@@ -64,9 +64,9 @@ const std::vector<ChildWatch::Birth>& ChildWatch::Look(Nanos now) {
     const Nanos before = MonotonicNow();
     CountReaped(now);
     must_count_ = false;
-    next_count_ = now + Pause(before, kLookEvery, kBackupEvery);
+    next_count_ = now + Pause(before, kLookForChildrenEvery, kBackupEvery);
   }
-  next_look_ = now + Pause(begin, kLookEvery, kLongestLook);
+  next_look_ = now + Pause(begin, kLookForChildrenEvery, kLongestLook);
   return births_;
 }
 

@@ -13,7 +13,7 @@ namespace {
 constexpr Nanos kGovernEvery = Nanos::FromMillis(200);
 constexpr Nanos kLongestNap = Nanos::FromMillis(100);
 constexpr double kMaxSlowdown = 100;
-constexpr Nanos kLate = Nanos(200'000);
+constexpr Nanos kLateRound = Nanos(200'000);
 constexpr double kRecent = 3;  // seconds for which one long stop among many short ones counts
 // Opening the target and reading all its code for the first time costs more than the rest and happens once.
 constexpr Nanos kLearning = Nanos::FromMillis(500);
@@ -54,7 +54,7 @@ Nanos Pacer::Next(Nanos instant, Nanos now) {
     return now;
   }
   const Nanos behind = now - instant;
-  late_ += behind > kLate ? 1 : 0;
+  late_ += behind > kLateRound ? 1 : 0;
   const Nanos next = instant + Interval();
   if (next > now) {
     between_ = between_ + (next - instant);

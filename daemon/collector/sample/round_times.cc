@@ -6,12 +6,12 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kLongest = Nanos::FromSeconds(3600);  // bounds the sum whatever is passed in
+constexpr Nanos kLongestRound = Nanos::FromSeconds(3600);  // bounds the sum whatever is passed in
 
 }  // namespace
 
 void RoundTimes::Add(Nanos round) {
-  round = std::clamp(round, Nanos(), kLongest);
+  round = std::clamp(round, Nanos(), kLongestRound);
   sum_ = sum_ + round;
   longest_ = std::max(longest_, round);
   if (++rounds_ == kStretch) {

@@ -17,9 +17,9 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kFlushEvery = Nanos::FromMillis(100);
+constexpr Nanos kFlushSamplesEvery = Nanos::FromMillis(100);
 constexpr Nanos kFirstFlush = Nanos::FromMillis(10);  // a reader may be waiting for the first sample
-constexpr Nanos kLookEvery = Nanos::FromMillis(100);
+constexpr Nanos kLookForProcessesEvery = Nanos::FromMillis(100);
 constexpr Nanos kLookForChildren = Nanos::FromMillis(8);
 constexpr Nanos kLookWhileEmpty = Nanos::FromMillis(20);
 constexpr int kIdleMillis = 5;
@@ -29,7 +29,7 @@ constexpr int kPatientTries = 5;
 constexpr Nanos kSamplesKnown = Nanos::FromMillis(150);
 constexpr Nanos kAMoment(50'000);
 constexpr int kLooksForLate = 2000;  // of a dump
-constexpr Nanos kForever = Nanos(INT64_MAX);
+constexpr Nanos kNoEnd = Nanos(INT64_MAX);
 
 // A thread that stops late causes this signal. Pacer waits for it.
 void BlockChildSignals() {
@@ -85,7 +85,7 @@ Result<Nanos> SamplingSource::Arm(Nanos /*begun*/) {
 
 Nanos SamplingSource::EndFrom(Nanos begin) const {
   const Nanos duration = DurationOf(context_.request);
-  return duration.value > 0 ? begin + duration : kForever;
+  return duration.value > 0 ? begin + duration : kNoEnd;
 }
 
 void SamplingSource::Begin(Nanos when) {
@@ -93,7 +93,9 @@ void SamplingSource::Begin(Nanos when) {
   end_ = EndFrom(when);
 }
 
-StackSource::Pace SamplingSource::pace() const { return {.first_flush = kFirstFlush, .flush_every = kFlushEvery}; }
+StackSource::Pace SamplingSource::pace() const {
+  return {.first_flush = kFirstFlush, .flush_every = kFlushSamplesEvery};
+}
 
 std::optional<RecordedProcess> SamplingSource::process() {
   const Pid target = TargetOf(context_.request);
@@ -132,10 +134,10 @@ Nanos SamplingSource::UntilNextLook(Nanos took) const {
   if (tree_.empty()) {
     return std::max(kLookWhileEmpty, Nanos(took.value * 10));
   }
-  return context_.request.spec().sample().no_subprocesses() ? kLookEvery : kLookForChildren;
+  return context_.request.spec().sample().no_subprocesses() ? kLookForProcessesEvery : kLookForChildren;
 }
 
-void SamplingSource::Delay(Nanos took) { end_ = end_ == kForever ? end_ : end_ + took; }
+void SamplingSource::Delay(Nanos took) { end_ = end_ == kNoEnd ? end_ : end_ + took; }
 
 void SamplingSource::Poll(Nanos /*now*/, Nanos /*known_until*/) {
   if (is_dump()) {

@@ -7,8 +7,8 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kLookEvery = Nanos::FromMillis(50);
-constexpr int64_t kShare = 1000;  // at most 1/1000 of the time goes into looks
+constexpr Nanos kCountEvery = Nanos::FromMillis(50);
+constexpr int64_t kShareOfCounts = 1000;  // at most 1/1000 of the time goes into looks
 constexpr size_t kMaxSeen = 65'536;
 
 }  // namespace
@@ -30,7 +30,7 @@ void ChildCount::Look(Nanos now) {
     }
   }
   const Nanos end = MonotonicNow();
-  next_look_ = end + std::max(kLookEvery, Nanos((end - now).value * kShare));
+  next_look_ = end + std::max(kCountEvery, Nanos((end - now).value * kShareOfCounts));
 }
 
 }  // namespace ptrace_prof

@@ -5,13 +5,13 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr uint8_t kSettled = 8;  // times that a code object was found unchanged
+constexpr uint8_t kSettledAfter = 8;  // times that a code object was found unchanged
 
 }  // namespace
 
 bool FrameCodes::IsSettled(CodeId id) const {
   const CodeInfo& info = codes_.info(id);
-  return info.confirmed >= kSettled || (generation_ != 0 && info.generation == generation_);
+  return info.confirmed >= kSettledAfter || (generation_ != 0 && info.generation == generation_);
 }
 
 const FrameCodes::Noted* FrameCodes::FindNoted(uint64_t address) const {

@@ -11,8 +11,6 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kEnvironLimit = 256 << 10;
-
 ProcessInfo Describe(Pid pid, Pid parent, const ProcessStatus& status, const PythonProcess& python) {
   ProcessInfo info;
   info.pid = pid;
@@ -26,7 +24,7 @@ ProcessInfo Describe(Pid pid, Pid parent, const ProcessStatus& status, const Pyt
   if (const auto start = ReadStartTime(pid); start.has_value()) {
     info.start_time = start.value();
   }
-  if (const auto environment = ReadProcFile(ProcPath(pid, "environ"), kEnvironLimit); environment.has_value()) {
+  if (const auto environment = ReadEnviron(pid); environment.has_value()) {
     const LaunchFacts launch = ParseEnvironment(environment.value());
     info.rank = launch.rank;
     info.world_size = launch.world_size;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kMaxNotes = size_t{1} << 20;  // per thread
 
-Nanos Between(Nanos a, Nanos b) { return a > b ? a - b : b - a; }
+Nanos TimeApart(Nanos a, Nanos b) { return a > b ? a - b : b - a; }
 
 }  // namespace
 
@@ -58,9 +58,9 @@ std::optional<StackId> StackHistory::Nearest(ThreadHandle thread, Nanos when, Na
   }
   if (after != notes->begin()) {
     const Entry& before = *std::prev(after);
-    best = best && Between(best->when, when) < Between(before.when, when) ? *best : before;
+    best = best && TimeApart(best->when, when) < TimeApart(before.when, when) ? *best : before;
   }
-  return best && Between(best->when, when) <= most ? std::optional(best->stack) : std::nullopt;
+  return best && TimeApart(best->when, when) <= most ? std::optional(best->stack) : std::nullopt;
 }
 
 // Keeps the last earlier note of each thread, as it holds until the next.

@@ -5,12 +5,13 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kFewThreads = 32;                  // going through so few costs next to nothing
+constexpr size_t kCheapThreads = 32;                // going through so few costs next to nothing
 constexpr Nanos kRestless = Nanos::FromSeconds(2);  // time since the last move, with very many threads
 constexpr Nanos kChooseEvery = Nanos::FromMillis(250);
 constexpr Nanos kJudgeOften = Nanos::FromMillis(40);
 constexpr Nanos kJudgeSeldom = Nanos::FromMillis(300);
-constexpr int64_t kShare = 600;  // at most 1/600 of the time, if a process with very many threads makes its clock slow
+constexpr int64_t kShareOfPasses =
+    600;  // at most 1/600 of the time, if a process with very many threads makes its clock slow
 
 }  // namespace
 
@@ -19,8 +20,8 @@ void WatchedThreads::Judge(Nanos now, bool stands) {
     return;
   }
   const Nanos begin = MonotonicNow();
-  const bool all = watched_.size() + passed_ <= kFewThreads || others_.HaveRun(known_) || stands;
-  next_judgement_ = now + std::clamp(Nanos((MonotonicNow() - begin).value * kShare), kJudgeOften, kJudgeSeldom);
+  const bool all = watched_.size() + passed_ <= kCheapThreads || others_.HaveRun(known_) || stands;
+  next_judgement_ = now + std::clamp(Nanos((MonotonicNow() - begin).value * kShareOfPasses), kJudgeOften, kJudgeSeldom);
   next_choice_ = all && !all_ ? Nanos() : next_choice_;
   all_ = all;
 }

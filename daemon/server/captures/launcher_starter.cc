@@ -6,7 +6,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kLastWait = Nanos::FromSeconds(3);
+constexpr Nanos kLastWaitForLauncher = Nanos::FromSeconds(3);
 
 class LaunchedCollector : public Collector {
  public:
@@ -16,9 +16,9 @@ class LaunchedCollector : public Collector {
   ~LaunchedCollector() override {
     Stop();
     started_.stream.reset();  // a collector blocked on the full pipe gets EPIPE
-    if (!connection_->Wait(started_, kLastWait).has_value()) {
+    if (!connection_->Wait(started_, kLastWaitForLauncher).has_value()) {
       Kill();
-      connection_->Wait(started_, kLastWait);
+      connection_->Wait(started_, kLastWaitForLauncher);
     }
     connection_->Forget(started_);
   }

@@ -10,7 +10,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr int kDeepest = 256;  // chain of parents
-constexpr size_t kMost = 255;
+constexpr size_t kMostShares = 255;
 
 bool Stops(const CaptureTask& one) {
   return one.verb() == CaptureTask::RECORD && one.spec().mode() != v1::MODE_TRACE &&
@@ -65,7 +65,7 @@ std::vector<uint8_t> MeetingCaptures(std::span<const CaptureTask* const> capture
                          (!other.spec().sample().no_subprocesses() && IsAncestor(TargetOf(other), chains[i]));
       count += k != i && Stops(other) && meets ? 1 : 0;
     }
-    meeting.push_back(static_cast<uint8_t>(std::min(count, kMost)));
+    meeting.push_back(static_cast<uint8_t>(std::min(count, kMostShares)));
   }
   return meeting;
 }

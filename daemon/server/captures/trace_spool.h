@@ -52,6 +52,7 @@ class TraceSpool {
   // search, which covers a limited part of an earlier daemon's trace per call.
   static constexpr uint64_t kCheckAtOnce = 8 << 20;
   Result<bool> CheckOffset(uint64_t offset) const;
+  static constexpr size_t kReadAtOnce = 1 << 20;  // a good amount for ReadPackets
   // Returns whole packets from `offset` on, which is the beginning of one: at most `most` bytes, but at least one
   // packet. Empty at the end.
   Result<std::string> ReadPackets(uint64_t offset, size_t most) const;

@@ -11,18 +11,13 @@
 #include <charconv>
 #include <cstddef>
 
+#include "daemon/server/program/taken_variable.h"
+
 namespace ptrace_prof {
 namespace {
 
 constexpr int kFirst = 3;  // SD_LISTEN_FDS_START
 constexpr char kRemedy[] = "in ptrace-profd.socket, have one ListenStream= with a path, and Accept=no";
-
-std::string TakeVariable(const char* name) {
-  const char* value = ::getenv(name);
-  std::string taken = value == nullptr ? "" : value;
-  ::unsetenv(name);
-  return taken;
-}
 
 int Number(const std::string& text) {
   int number = -1;

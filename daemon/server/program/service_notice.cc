@@ -13,19 +13,14 @@
 #include <cstddef>
 #include <cstring>
 
+#include "daemon/server/program/taken_variable.h"
+
 namespace ptrace_prof {
 namespace {
 
 constexpr timeval kSendPatience{1, 0};  // for a service manager that does not read
 
-std::string TakeVariable(const char* name) {
-  const char* value = ::getenv(name);
-  std::string taken = value == nullptr ? "" : value;
-  ::unsetenv(name);
-  return taken;
-}
-
-std::optional<int64_t> Number(const std::string& text) {
+std::optional<int64_t> WholeNumber(const std::string& text) {
   int64_t number = 0;
   const char* end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, number);
@@ -45,8 +40,8 @@ std::string TimeoutLine(Nanos most) { return fmt::format("EXTEND_TIMEOUT_USEC={}
 
 ServiceNotice::ServiceNotice() {
   const std::string address = TakeVariable("NOTIFY_SOCKET");
-  const auto watchdog = Number(TakeVariable("WATCHDOG_USEC"));
-  const auto watched = Number(TakeVariable("WATCHDOG_PID"));
+  const auto watchdog = WholeNumber(TakeVariable("WATCHDOG_USEC"));
+  const auto watched = WholeNumber(TakeVariable("WATCHDOG_PID"));
   if (address.empty()) {
     return;
   }

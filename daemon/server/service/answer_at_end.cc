@@ -11,8 +11,6 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kReadAtOnce = 1 << 20;
-
 // Reserves memory for the message until the call is done; fails if there is no room.
 grpc::Status Hold(const HeldAnswer& answer, UnsentBytes::Share& share) {
   const size_t size = answer.message.ByteSizeLong();
@@ -164,7 +162,7 @@ Result<void> ReadWholeTrace(const CaptureSession& session, TraceVisitor& visitor
   TraceReader reader(visitor);
   const TraceSpool& spool = session.spool();
   for (uint64_t offset = 0; offset < spool.size();) {
-    PP_ASSIGN_OR_RETURN(const std::string bytes, spool.ReadPackets(offset, kReadAtOnce));
+    PP_ASSIGN_OR_RETURN(const std::string bytes, spool.ReadPackets(offset, TraceSpool::kReadAtOnce));
     PP_RETURN_IF_ERROR(reader.Feed(std::as_bytes(std::span(bytes))));
     offset += bytes.size();
   }

@@ -18,9 +18,6 @@ namespace v1 = ptraceprof::v1;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::util::TimeUtil;
 
-constexpr v1::State kStates[] = {v1::STATE_PENDING,   v1::STATE_RUNNING, v1::STATE_DRAINING,
-                                 v1::STATE_SUCCEEDED, v1::STATE_FAILED,  v1::STATE_CANCELLED};
-
 void SetField(uint64_t count, const FieldDescriptor* field, v1::Totals* out) {
   v1::Totals::GetReflection()->SetUInt64(out, field, count);
 }
@@ -32,6 +29,12 @@ void SetField(Nanos time, const FieldDescriptor* field, v1::Totals* out) {
 }
 
 }  // namespace
+
+v1::State StateMessage(CaptureState state) {
+  static constexpr v1::State kStates[] = {v1::STATE_PENDING,   v1::STATE_RUNNING, v1::STATE_DRAINING,
+                                          v1::STATE_SUCCEEDED, v1::STATE_FAILED,  v1::STATE_CANCELLED};
+  return kStates[static_cast<size_t>(state)];
+}
 
 const std::string& NodeId() {
   static const std::string id = [] {
@@ -78,7 +81,7 @@ void FillCapture(const CaptureSession& session, v1::Capture* out) {
   *out->mutable_spec() = session.parameters().request.spec();
   out->mutable_spec()->set_max_bytes(session.parameters().max_bytes);
   out->mutable_spec()->set_keep(session.parameters().keep);
-  out->set_state(kStates[static_cast<size_t>(now.state)]);
+  out->set_state(StateMessage(now.state));
   *out->mutable_create_time() = TimeUtil::NanosecondsToTimestamp(now.created.value);
   if (now.started.value > 0) {
     *out->mutable_start_time() = TimeUtil::NanosecondsToTimestamp(now.started.value);

@@ -9,6 +9,7 @@
 namespace ptraceprof::v1 {
 class Capture;
 class Totals;
+enum State : int;
 }  // namespace ptraceprof::v1
 
 namespace ptrace_prof {
@@ -20,6 +21,7 @@ std::string CaptureName(const std::string& id);
 // The ID in such a name. kInvalidArgument: not such a name; kNotFound: of another node.
 Result<std::string> CaptureIdOf(const std::string& name);
 
+ptraceprof::v1::State StateMessage(CaptureState state);
 void FillCapture(const CaptureSession& session, ptraceprof::v1::Capture* out);
 void FillTotals(const Accounting& totals, ptraceprof::v1::Totals* out);
 

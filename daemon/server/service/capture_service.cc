@@ -11,6 +11,7 @@
 #include "daemon/server/service/dump_answer.h"
 #include "daemon/server/service/failed_call.h"
 #include "daemon/server/service/listing.h"
+#include "daemon/server/service/page_size.h"
 #include "daemon/server/service/samples_call.h"
 #include "daemon/server/service/trace_cursor.h"
 #include "daemon/server/service/user_of.h"
@@ -21,20 +22,11 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMaxRequestId = 128;
-constexpr int kDefaultPage = 100;
-constexpr int kLargestPage = 1000;
 
 grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const Result<void>& outcome) {
   auto* reactor = context->DefaultReactor();
   reactor->Finish(outcome.has_error() ? ToStatus(outcome.error()) : grpc::Status::OK);
   return reactor;
-}
-
-Result<int> PageSizeFrom(int asked) {
-  if (asked < 0) {
-    return Error{Code::kInvalidArgument, fmt::format("page_size is {}", asked), "leave it out, or give 1 to 1000"};
-  }
-  return asked == 0 ? kDefaultPage : std::min(asked, kLargestPage);
 }
 
 // The page token is the ID of the last capture of the previous page.

@@ -16,10 +16,6 @@ namespace {
 namespace v1 = ptraceprof::v1;
 using google::protobuf::util::TimeUtil;
 
-// Indexed by CaptureState.
-constexpr std::array<v1::State, kCaptureStates> kStates = {v1::STATE_PENDING,   v1::STATE_RUNNING, v1::STATE_DRAINING,
-                                                           v1::STATE_SUCCEEDED, v1::STATE_FAILED,  v1::STATE_CANCELLED};
-
 void FillLimits(const CaptureLimits& limits, v1::DaemonLimits* out) {
   out->set_captures(limits.captures_per_user);
   out->set_bytes(limits.bytes);
@@ -54,9 +50,9 @@ void FillDaemonStatus(const DaemonFacts& facts, CaptureRegistry& captures, Captu
   out->set_owner_uid(facts.owner.value);
   out->set_multi_user(facts.multi_user);
   const CaptureUsage usage = captures.Usage(caller);
-  for (size_t i = 0; i < kStates.size(); ++i) {
+  for (size_t i = 0; i < kCaptureStates; ++i) {
     v1::CaptureCount* row = out->add_captures();
-    row->set_state(kStates[i]);
+    row->set_state(StateMessage(static_cast<CaptureState>(i)));
     row->set_count(usage.by_state[i]);
   }
   out->set_trace_bytes(usage.trace_bytes);

@@ -16,8 +16,6 @@ namespace {
 
 namespace v1 = ptraceprof::v1;
 
-constexpr size_t kReadAtOnce = 1 << 20;
-
 Error TooMuch() {
   return Because(Reason::kQuota,
                  fmt::format("the stacks of all threads are more than the {} MiB of an answer", kMaxAnswer >> 20),
@@ -64,7 +62,7 @@ grpc::Status FillDump(const CaptureSession& session, v1::DumpStacksResponse* out
   const size_t room = kMaxAnswer - std::min<uint64_t>(spool.size(), kMaxAnswer);
   ThreadDump dump(room / 2);  // cleaning makes text longer
   while (out->trace().size() < spool.size()) {
-    const auto bytes = spool.ReadPackets(out->trace().size(), kReadAtOnce);
+    const auto bytes = spool.ReadPackets(out->trace().size(), TraceSpool::kReadAtOnce);
     if (bytes.has_error()) {
       return ToStatus(bytes.error());
     }

@@ -13,6 +13,7 @@
 #include "attach/base/clean_text.h"
 #include "daemon/server/service/answer_at_end.h"
 #include "daemon/server/service/check_message.h"
+#include "daemon/server/service/page_size.h"
 #include "daemon/trace/read/trace_reader.h"
 #include "ptraceprof/v1/capture_service.pb.h"
 
@@ -21,8 +22,6 @@ namespace {
 
 namespace v1 = ptraceprof::v1;
 
-constexpr int kDefaultPage = 100;
-constexpr int kLargestPage = 1000;
 constexpr v1::PythonProcess::Kind kKinds[] = {v1::PythonProcess::KIND_PYTHON, v1::PythonProcess::KIND_LIBRARY_ONLY,
                                               v1::PythonProcess::KIND_ENDED};
 
@@ -147,11 +146,7 @@ Result<Listing> ReadListing(const CaptureSession& session, const v1::ProcessFilt
 
 Result<ListingPage> PageFrom(const v1::ListProcessesRequest& request) {
   ListingPage page;
-  if (request.page_size() < 0) {
-    return Error{Code::kInvalidArgument, fmt::format("page_size is {}", request.page_size()),
-                 "leave it out, or give 1 to 1000"};
-  }
-  page.size = request.page_size() == 0 ? kDefaultPage : std::min(request.page_size(), kLargestPage);
+  PP_ASSIGN_OR_RETURN(page.size, PageSizeFrom(request.page_size()));
   const std::string_view token = request.page_token();
   if (token.empty()) {
     return page;

@@ -10,6 +10,7 @@
 #include "daemon/server/service/capture_message.h"
 #include "daemon/server/service/check_message.h"
 #include "daemon/server/service/daemon_status.h"
+#include "daemon/server/service/failed_call.h"
 #include "daemon/server/service/user_of.h"
 #include "daemon/trace/read/trace_reader.h"
 #include "rpc/connection/status.h"
@@ -46,25 +47,19 @@ void FillIdentity(v1::Node* out) {
   out->mutable_time()->set_nanos(static_cast<int32_t>(now.tv_nsec));
 }
 
-grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context, const Error& error) {
-  auto* reactor = context->DefaultReactor();
-  reactor->Finish(ToStatus(error));
-  return reactor;
-}
-
 }  // namespace
 
 grpc::ServerUnaryReactor* NodeServiceImpl::GetNode(grpc::CallbackServerContext* context,
                                                    const v1::GetNodeRequest* request, v1::Node* response) {
   if (auto known = RefuseUnknownFields(*request); known.has_error()) {
-    return Refuse(context, known.error());
+    return FailedUnary(context, ToStatus(known.error()));
   }
   CaptureTask look;
   look.set_verb(CaptureTask::DOCTOR);
   SetTarget(Pid(request->pid()), &look);
   const auto checked = CheckTask(look);
   if (checked.has_error()) {
-    return Refuse(context, checked.error());
+    return FailedUnary(context, ToStatus(checked.error()));
   }
   const HeldAnswer answer{captures_.unsent(), captures_.starts(), caller_.uid, *response};
   const auto start = [this, look] { return captures_.StartHidden(look, UserOf(caller_), starter_); };
@@ -80,10 +75,10 @@ grpc::ServerUnaryReactor* NodeServiceImpl::GetDaemonStatus(grpc::CallbackServerC
                                                            const v1::GetDaemonStatusRequest* request,
                                                            v1::DaemonStatus* response) {
   if (auto known = RefuseUnknownFields(*request); known.has_error()) {
-    return Refuse(context, known.error());
+    return FailedUnary(context, ToStatus(known.error()));
   }
   if (facts_ == nullptr) {
-    return Refuse(context, Because(Reason::kNoDaemon, "this is no daemon", "start ptrace-profd"));
+    return FailedUnary(context, ToStatus(Because(Reason::kNoDaemon, "this is no daemon", "start ptrace-profd")));
   }
   FillDaemonStatus(*facts_, captures_, UserOf(caller_), response);
   auto* reactor = context->DefaultReactor();

@@ -37,18 +37,12 @@ struct Call {
   const CallClaims claims;
 };
 
-Unary* Refuse(Context* context, const Error& error) {
-  auto* reactor = context->DefaultReactor();
-  reactor->Finish(ToStatus(error));
-  return reactor;
-}
-
 // Forwards the call to `method` of the service that `of` returns for the caller's profiler.
 template <typename Of, typename Method, typename Request, typename Response>
 Unary* HandOn(const ProfilerRoute& route, Of of, Method method, const Call& call, const Request* request,
               Response* response) {
   const auto profiler = route(call.claims);
-  return profiler.has_error() ? Refuse(call.context, profiler.error())
+  return profiler.has_error() ? FailedUnary(call.context, ToStatus(profiler.error()))
                               : (of(*profiler.value()).*method)(call.context, request, response);
 }
 
@@ -62,6 +56,8 @@ grpc::ServerWriteReactor<Message>* HandOnStream(const ProfilerRoute& route, Meth
 
 CaptureServiceImpl& Captures(ProfilerService& profiler) { return profiler.captures(); }
 NodeServiceImpl& Node(ProfilerService& profiler) { return profiler.node(); }
+
+}  // namespace
 
 class RoutedCaptures : public v1::CaptureService::CallbackService {
  public:
@@ -123,8 +119,6 @@ class RoutedNode : public v1::NodeService::CallbackService {
 
   const ProfilerRoute& route_;
 };
-
-}  // namespace
 
 struct RoutedProfiler::Impl {
   explicit Impl(ProfilerRoute wanted) : route(std::move(wanted)), captures(route), node(route) {}

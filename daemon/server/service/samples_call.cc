@@ -19,7 +19,6 @@ namespace v1 = ptraceprof::v1;
 constexpr Nanos kDefaultInterval = Nanos::FromSeconds(1);
 constexpr Nanos kShortestInterval = Nanos::FromMillis(50);
 constexpr Nanos kLongestInterval = Nanos::FromSeconds(3600);
-constexpr size_t kReadAtOnce = 1 << 20;
 constexpr int kReadsAtOnce = 16;  // then other calls get their turn
 constexpr uint64_t kForgetEvery = 4 << 20;
 
@@ -83,7 +82,7 @@ class SamplesCall : public SessionCall<v1::SampleBatch> {
 
   Result<void> FeedNew() {
     for (int i = 0; i < kReadsAtOnce; ++i) {
-      PP_ASSIGN_OR_RETURN(const std::string bytes, session().spool().ReadPackets(offset_, kReadAtOnce));
+      PP_ASSIGN_OR_RETURN(const std::string bytes, session().spool().ReadPackets(offset_, TraceSpool::kReadAtOnce));
       if (bytes.empty()) {
         break;
       }

@@ -11,7 +11,7 @@ namespace {
 
 namespace pf = perfetto::protos;
 
-constexpr size_t kMaxName = 1024;
+constexpr size_t kMaxCounterName = 1024;
 
 // As Perfetto's page shows them, by CounterUnit.
 constexpr std::array<std::string_view, kCounterUnitCount> kUnitNames = {"", "%", "MHz", "", "mW", "°C"};
@@ -28,8 +28,8 @@ CounterInfo DecodeCounter(std::string_view message) {
   WireDecoder decoder(message);
   for (WireField field; decoder.Next(field);) {
     switch (field.number) {
-      case trace::Counter::kGroupFieldNumber: info.group = field.bytes.substr(0, kMaxName); break;
-      case trace::Counter::kNameFieldNumber: info.name = field.bytes.substr(0, kMaxName); break;
+      case trace::Counter::kGroupFieldNumber: info.group = field.bytes.substr(0, kMaxCounterName); break;
+      case trace::Counter::kNameFieldNumber: info.name = field.bytes.substr(0, kMaxCounterName); break;
       case trace::Counter::kUnitFieldNumber:
         info.unit = field.value < kCounterUnitCount ? static_cast<CounterUnit>(field.value) : CounterUnit::kNone;
         break;

@@ -14,8 +14,6 @@ namespace {
 
 namespace pf = perfetto::protos;
 
-constexpr size_t kEntryBytes = 64;  // about what an entry costs besides its text
-
 // Converts an untrusted number; one that is out of range becomes the first value.
 template <typename Enum>
 Enum OneOf(uint64_t value, Enum last) {
@@ -81,18 +79,6 @@ void GpuTrack::Assign(TrackId thread, Nanos base) {
   base_ = base;
 }
 
-bool GpuTrack::Admit(uint64_t iid, size_t expected, size_t bytes) {
-  if (iid != expected) {
-    vocabulary_.Skip();
-    return false;
-  }
-  if (!vocabulary_.Charge(kEntryBytes + bytes)) {
-    return false;
-  }
-  charged_ += kEntryBytes + bytes;
-  return true;
-}
-
 void GpuTrack::Define(std::string_view interned, std::string_view extension, const SequenceTables& tables) {
   WireField field;
   for (WireDecoder decoder(interned); decoder.Next(field);) {
@@ -118,7 +104,7 @@ void GpuTrack::DefineName(std::string_view message) {
       default: break;
     }
   }
-  if (Admit(iid, names_.size() + 1, 0)) {
+  if (vocabulary_.Admit(iid, names_.size() + 1, 0, charged_)) {
     names_.push_back(vocabulary_.GpuName(name));
   }
 }
@@ -140,7 +126,7 @@ void GpuTrack::DefineText(std::string_view message, const SequenceTables& tables
       default: break;
     }
   }
-  if (Admit(iid, kGpuStackSourceTexts.size() + texts_.size(), 0)) {
+  if (vocabulary_.Admit(iid, kGpuStackSourceTexts.size() + texts_.size(), 0, charged_)) {
     texts_.push_back(text);
   }
 }

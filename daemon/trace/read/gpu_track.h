@@ -41,7 +41,6 @@ class GpuTrack {
   struct Event;
   using Text = std::variant<std::monostate, GpuShape, StackId, std::string_view>;
 
-  bool Admit(uint64_t iid, size_t expected, size_t bytes);
   void DefineName(std::string_view message);
   void DefineText(std::string_view message, const SequenceTables& tables);
   const Text* TextOf(uint64_t iid) const;

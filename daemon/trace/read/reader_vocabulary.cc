@@ -48,6 +48,19 @@ std::string_view ReaderVocabulary::GpuName(std::string_view text) {
                                : std::string_view("[too many names]");
 }
 
+bool ReaderVocabulary::Admit(uint64_t iid, uint64_t expected, size_t bytes, size_t& charged) {
+  constexpr size_t kEntryBytes = 64;  // about what an entry costs besides its text
+  if (iid != expected) {
+    Skip();
+    return false;
+  }
+  if (!Charge(kEntryBytes + bytes)) {
+    return false;
+  }
+  charged += kEntryBytes + bytes;
+  return true;
+}
+
 bool ReaderVocabulary::Charge(size_t bytes) {
   if (table_bytes_ + bytes > kMaxTableBytes) {
     Skip();

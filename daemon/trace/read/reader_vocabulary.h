@@ -30,6 +30,10 @@ class ReaderVocabulary {
   // The same for the name of a GPU operation or call, which the trace defines once.
   std::string_view GpuName(std::string_view text);
 
+  // Whether an entry of a sequence's table may be added: entries are numbered in order, and `bytes` of text (with what
+  // an entry costs besides) are charged, also to `charged`. False: the item counts as skipped.
+  bool Admit(uint64_t iid, uint64_t expected, size_t bytes, size_t& charged);
+
   // Charges table memory. False: none is left, and the item counts as skipped.
   bool Charge(size_t bytes);
   void Refund(size_t bytes) { table_bytes_ -= bytes; }

@@ -7,15 +7,13 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMaxCommand = 256;
-constexpr size_t kMaxName = 256;
-constexpr size_t kMaxText = 4096;            // of a function's or file's name
+constexpr size_t kMaxProcessName = 256;
+constexpr size_t kMaxFrameText = 4096;       // of a function's or file's name
 constexpr size_t kReaderStacksPerStack = 4;  // the reader distinguishes frames by column, a batch does not
 
-uint64_t Pack(uint32_t high, uint32_t low) { return (uint64_t{high} << 32) | low; }
-
 uint64_t HashOf(const SampleBatch::Frame& frame) {
-  const uint64_t names = MixBits(Pack(frame.function, frame.file));
-  const uint64_t lines = Pack(static_cast<uint32_t>(frame.line), static_cast<uint32_t>(frame.first_line));
+  const uint64_t names = MixBits(PackBits(frame.function, frame.file));
+  const uint64_t lines = PackBits(static_cast<uint32_t>(frame.line), static_cast<uint32_t>(frame.first_line));
   return MixBits(names ^ lines ^ (static_cast<uint64_t>(frame.kind) << 31));
 }
 
@@ -69,9 +67,9 @@ void SampleBatcher::OnProcess(const ProcessInfo& process) {
   KnownProcess& known = processes_[process.pid];
   known.process = {.pid = process.pid,
                    .parent_pid = process.parent_pid,
-                   .name = process.name.substr(0, kMaxName),
+                   .name = process.name.substr(0, kMaxProcessName),
                    .command = CommandOf(process),
-                   .python = process.python.substr(0, kMaxName)};
+                   .python = process.python.substr(0, kMaxProcessName)};
   List(known);
   batch_.processes[known.index] = known.process;
 }
@@ -132,7 +130,7 @@ bool SampleBatcher::Count(KnownThread& known, StackId stack) {
     return false;
   }
   SampleBatch::Thread& thread = InBatch(known);
-  const uint64_t key = Pack(known.index_plus_one, *number);
+  const uint64_t key = PackBits(known.index_plus_one, *number);
   if (const auto counted = counted_.find(key); counted != counted_.end()) {
     ++thread.stacks[counted->second].count;
     return true;
@@ -166,7 +164,7 @@ std::optional<uint32_t> SampleBatcher::StackInBatch(StackId stack) {
     }
     const uint32_t frame = FrameInBatch(table.leaf(*at));
     const auto fresh = static_cast<uint32_t>(batch_.stacks.size());
-    const uint32_t node = stack_index_.FindOrInsert(MixBits(Pack(number, frame)), fresh, [&](uint32_t other) {
+    const uint32_t node = stack_index_.FindOrInsert(MixBits(PackBits(number, frame)), fresh, [&](uint32_t other) {
       return batch_.stacks[other].parent == number && batch_.stacks[other].frame == frame;
     });
     if (node == fresh) {
@@ -200,7 +198,7 @@ uint32_t SampleBatcher::FrameInBatch(FrameId id) {
 }
 
 uint32_t SampleBatcher::StringInBatch(std::string_view text) {
-  text = text.substr(0, kMaxText);
+  text = text.substr(0, kMaxFrameText);
   const auto fresh = static_cast<uint32_t>(batch_.strings.size());
   const uint64_t hash = MixBits(std::hash<std::string_view>{}(text));
   const uint32_t number =

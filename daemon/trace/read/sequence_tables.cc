@@ -13,8 +13,6 @@ namespace {
 
 namespace pf = perfetto::protos;
 
-constexpr size_t kEntryBytes = 64;  // about what an entry costs besides its text
-
 int32_t AsLine(uint64_t value) {
   return static_cast<int32_t>(std::min<uint64_t>(value, std::numeric_limits<int32_t>::max()));
 }
@@ -35,18 +33,6 @@ const Entry* At(const std::vector<Entry>& table, uint64_t iid) {
 }
 
 }  // namespace
-
-bool SequenceTables::Admit(uint64_t iid, size_t table_size, size_t bytes) {
-  if (iid != table_size + 1) {
-    vocabulary_.Skip();
-    return false;
-  }
-  if (!vocabulary_.Charge(kEntryBytes + bytes)) {
-    return false;
-  }
-  charged_ += kEntryBytes + bytes;
-  return true;
-}
 
 void SequenceTables::Define(std::string_view interned, std::string_view extension) {
   WireField field;
@@ -94,7 +80,7 @@ void SequenceTables::DefineString(std::string_view message, std::vector<std::str
       default: break;
     }
   }
-  if (Admit(iid, table.size(), text.size())) {
+  if (vocabulary_.Admit(iid, table.size() + 1, text.size(), charged_)) {
     table.emplace_back(text);
   }
 }
@@ -119,7 +105,8 @@ void SequenceTables::DefineFrame(std::string_view message) {
       default: break;
     }
   }
-  if (Admit(iid, frames_.size() + new_frames_.size(), frame.function.size() + frame.file.size())) {
+  if (vocabulary_.Admit(iid, frames_.size() + new_frames_.size() + 1, frame.function.size() + frame.file.size(),
+                        charged_)) {
     new_frames_.push_back(std::move(frame));
     new_no_stack_.push_back(false);
   }
@@ -168,7 +155,7 @@ void SequenceTables::DefineCallstack(std::string_view message) {
       }
     }
   }
-  if (Admit(iid, callstacks_.size(), 0)) {
+  if (vocabulary_.Admit(iid, callstacks_.size() + 1, 0, charged_)) {
     callstacks_.push_back(stack);
   }
 }
@@ -188,7 +175,7 @@ void SequenceTables::DefineState(std::string_view message) {
       default: break;
     }
   }
-  if (Admit(iid, states_.size(), 0)) {
+  if (vocabulary_.Admit(iid, states_.size() + 1, 0, charged_)) {
     states_.push_back(info);
   }
 }
@@ -206,7 +193,8 @@ void SequenceTables::DefineCalled(std::string_view message) {
       default: break;
     }
   }
-  if (Admit(iid, called_.size() + new_called_.size(), frame.function.size() + frame.file.size())) {
+  if (vocabulary_.Admit(iid, called_.size() + new_called_.size() + 1, frame.function.size() + frame.file.size(),
+                        charged_)) {
     new_called_.push_back(std::move(frame));
   }
 }

@@ -39,7 +39,6 @@ class SequenceTables {
   void DefineState(std::string_view message);
   void DefineCalled(std::string_view message);
   void DefineCalledExtra(std::string_view message);
-  bool Admit(uint64_t iid, size_t table_size, size_t bytes);
 
   ReaderVocabulary& vocabulary_;
   std::vector<std::string> functions_;  // [iid - 1], as all tables here

@@ -19,6 +19,7 @@
 #include "daemon/trace/read/packet_framer.h"
 #include "daemon/trace/read/reader_vocabulary.h"
 #include "daemon/trace/read/sequence_tables.h"
+#include "daemon/trace/sequence_clock.h"
 #include "daemon/trace/wire_decoder.h"
 
 namespace ptrace_prof {
@@ -29,7 +30,6 @@ namespace pf = perfetto::protos;
 constexpr size_t kMaxSequences = 128 * 1024;  // open at one time
 constexpr size_t kMaxThreadName = 1024;
 constexpr size_t kMaxNoticeText = 4096;
-constexpr uint32_t kSequenceClock = 64;
 constexpr uint64_t kQualityBits = 3;
 
 // The fields of a TracePacket that we use.
@@ -126,8 +126,15 @@ Nanos Times(int64_t count, int64_t unit_ns) {
 }
 Nanos FromMicros(int64_t us) { return Times(us, 1000); }
 
+bool SameThread(const ThreadInfo& a, const ThreadInfo& b) {
+  return a.pid == b.pid && a.tid == b.tid && a.ns_tid == b.ns_tid && a.name == b.name &&
+         a.python_ident == b.python_ident && a.interpreter_id == b.interpreter_id && a.is_main == b.is_main;
+}
+
+}  // namespace
+
 // A packet sequence: about one thread, once its track descriptor was seen, or about the calls of one.
-struct Sequence {
+struct TraceReader::Sequence {
   explicit Sequence(ReaderVocabulary& vocabulary) : tables(vocabulary), gpu(vocabulary) {}
 
   SequenceTables tables;
@@ -143,13 +150,6 @@ struct Sequence {
   int64_t sample_us = 0;
   bool slice_ended = false;  // it is not known yet whether another slice follows at once
 };
-
-bool SameThread(const ThreadInfo& a, const ThreadInfo& b) {
-  return a.pid == b.pid && a.tid == b.tid && a.ns_tid == b.ns_tid && a.name == b.name &&
-         a.python_ident == b.python_ident && a.interpreter_id == b.interpreter_id && a.is_main == b.is_main;
-}
-
-}  // namespace
 
 struct TraceReader::Impl {
   explicit Impl(TraceVisitor& visitor_in) : visitor(visitor_in) {}
@@ -249,7 +249,7 @@ Result<void> TraceReader::Impl::OnPacket(std::string_view bytes) {
   return {};
 }
 
-Sequence* TraceReader::Impl::SequenceOf(const Packet& packet) {
+TraceReader::Sequence* TraceReader::Impl::SequenceOf(const Packet& packet) {
   if (const auto known = sequences.find(packet.sequence); known != sequences.end()) {
     return &known->second;
   }

@@ -86,6 +86,7 @@ class TraceReader {
   uint64_t skipped() const;          // number of invalid packets and samples
 
  private:
+  struct Sequence;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

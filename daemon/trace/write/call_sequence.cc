@@ -3,40 +3,28 @@
 #include <algorithm>
 #include <cstring>
 
+#include "attach/base/base_name.h"
 #include "daemon/trace/call_vocabulary.h"
 #include "daemon/trace/extension.pb.h"
 #include "daemon/trace/frame_kind.h"
 #include "daemon/trace/id_index.h"
 #include "daemon/trace/perfetto.pb.h"
+#include "daemon/trace/sequence_clock.h"
+#include "daemon/trace/write/cut_name.h"
 
 namespace ptrace_prof {
 namespace {
 
 namespace pf = perfetto::protos;
 
-constexpr uint32_t kSequenceClock = 64;  // incremental, in nanoseconds
-constexpr size_t kMaxName = 16 * 1024;   // longer names and paths are cut
-
-constexpr uint8_t VarintTag(int field) { return static_cast<uint8_t>(field << 3); }
-constexpr uint8_t LengthTag(int field) { return static_cast<uint8_t>(field << 3 | 2); }
-
-// At most kMaxName bytes, not cut inside a UTF-8 character.
-std::string_view Cut(std::string_view text) {
-  size_t end = std::min(text.size(), kMaxName);
-  while (end < text.size() && end > 0 && (static_cast<uint8_t>(text[end]) & 0xc0) == 0x80) {
-    --end;
-  }
-  return text.substr(0, end);
-}
-
 // "train (train.py:12)": distinguishes functions at a glance.
 std::string NameOf(const Frame& frame) {
-  std::string name(Cut(frame.function.empty() ? std::string_view("<unnamed>") : std::string_view(frame.function)));
+  std::string name(CutName(frame.function.empty() ? std::string_view("<unnamed>") : std::string_view(frame.function)));
   if (frame.kind != FrameKind::kPython || frame.file.empty()) {
     return name;
   }
   name += " (";
-  name += Cut(std::string_view(frame.file).substr(frame.file.rfind('/') + 1));
+  name += CutName(BaseName(frame.file));
   if (frame.first_line > 0) {
     name += ":";
     name += std::to_string(frame.first_line);
@@ -188,8 +176,8 @@ uint32_t CallSequence::DefineName(std::string_view name, const Frame& frame, Wir
       });
       out.Message(pf::InternedData::kSourceLocationsFieldNumber, [&] {
         out.Varint(pf::SourceLocation::kIidFieldNumber, iid);
-        out.StringIfSet(pf::SourceLocation::kFileNameFieldNumber, Cut(frame.file));
-        out.Bytes(pf::SourceLocation::kFunctionNameFieldNumber, Cut(frame.function));
+        out.StringIfSet(pf::SourceLocation::kFileNameFieldNumber, CutName(frame.file));
+        out.Bytes(pf::SourceLocation::kFunctionNameFieldNumber, CutName(frame.function));
         out.VarintIfSet(pf::SourceLocation::kLineNumberFieldNumber,
                         static_cast<uint64_t>(std::max(frame.first_line, 0)));
       });

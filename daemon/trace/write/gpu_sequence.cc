@@ -5,24 +5,22 @@
 #include <algorithm>
 #include <cstring>
 
+#include "attach/base/base_name.h"
 #include "daemon/trace/extension.pb.h"
 #include "daemon/trace/gpu_codec.h"
 #include "daemon/trace/gpu_vocabulary.h"
 #include "daemon/trace/id_index.h"
 #include "daemon/trace/perfetto.pb.h"
+#include "daemon/trace/sequence_clock.h"
+#include "daemon/trace/write/cut_name.h"
 
 namespace ptrace_prof {
 namespace {
 
 namespace pf = perfetto::protos;
 
-constexpr uint32_t kSequenceClock = 64;            // counts nanoseconds from base_
 constexpr int64_t kBeforeOrigin = 60'000'000'000;  // times may be that much before the trace's begin
-constexpr size_t kMaxName = 16 * 1024;             // longer names are cut
 constexpr size_t kMaxStackText = 512;
-
-constexpr uint8_t VarintTag(int field) { return static_cast<uint8_t>(field << 3); }
-constexpr uint8_t LengthTag(int field) { return static_cast<uint8_t>(field << 3 | 2); }
 
 }  // namespace
 
@@ -183,7 +181,7 @@ void GpuSequence::DefineFixedTexts(WireEncoder& out) const {
 }
 
 uint32_t GpuSequence::NameIid(std::string_view name, WireEncoder& out) {
-  name = name.substr(0, kMaxName);
+  name = CutName(name);
   if (const auto known = names_.find(name); known != names_.end()) {
     return known->second;
   }
@@ -246,7 +244,7 @@ std::string GpuSequence::StackText(StackId stack) const {
   std::string text;
   for (; stack != kEmptyStack; stack = stacks_.parent(stack)) {
     const Frame& frame = stacks_.frame(stacks_.leaf(stack));
-    const std::string_view file = std::string_view(frame.file).substr(frame.file.rfind('/') + 1);
+    const std::string_view file = BaseName(frame.file);
     text += text.empty() ? "" : " < ";
     text += std::string_view(frame.function).substr(0, kMaxStackText);
     if (!file.empty()) {

@@ -4,26 +4,14 @@
 #include "daemon/trace/frame_kind.h"
 #include "daemon/trace/perfetto.pb.h"
 #include "daemon/trace/state_label.h"
+#include "daemon/trace/write/cut_name.h"
 
 namespace ptrace_prof {
 namespace {
 
 namespace pf = perfetto::protos;
 
-constexpr size_t kMaxName = 16 * 1024;  // longer names and paths are cut
 constexpr std::string_view kNoStackName = "[no Python frame]";
-
-// At most kMaxName bytes, not cut inside a UTF-8 character.
-std::string_view Cut(std::string_view text) {
-  if (text.size() <= kMaxName) {
-    return text;
-  }
-  size_t end = kMaxName;
-  while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xc0) == 0x80) {
-    --end;
-  }
-  return text.substr(0, end);
-}
 
 void DefineString(WireEncoder& out, int field, uint32_t iid, std::string_view text) {
   out.Message(field, [&] {
@@ -125,7 +113,7 @@ uint32_t SequenceInterner::FunctionIid(uint32_t name) {
     return known;
   }
   const uint32_t iid = next_function_++;
-  DefineString(interned_, pf::InternedData::kFunctionNamesFieldNumber, iid, Cut(names_.Text(name)));
+  DefineString(interned_, pf::InternedData::kFunctionNamesFieldNumber, iid, CutName(names_.Text(name)));
   functions_.Insert(name, iid);
   return iid;
 }
@@ -136,7 +124,7 @@ uint32_t SequenceInterner::FileIid(uint32_t name) {
     return known;
   }
   const auto iid = static_cast<uint32_t>(files_.size()) + 1;
-  const std::string_view path = Cut(names_.Text(name));
+  const std::string_view path = CutName(names_.Text(name));
   DefineString(interned_, pf::InternedData::kSourcePathsFieldNumber, iid, path);
   // Perfetto puts a slash before every component of a mapping's path.
   DefineString(interned_, pf::InternedData::kMappingPathsFieldNumber, iid, path.substr(path.starts_with('/') ? 1 : 0));
@@ -155,13 +143,13 @@ uint32_t SequenceInterner::StateName(uint32_t state, const StateInfo& info) {
   const auto iid = static_cast<uint32_t>(states_.size()) + 1;
   interned_.Message(pf::InternedData::kEventNamesFieldNumber, [&] {
     interned_.Varint(pf::EventName::kIidFieldNumber, iid);
-    interned_.Bytes(pf::EventName::kNameFieldNumber, Cut(StateLabel(info)));
+    interned_.Bytes(pf::EventName::kNameFieldNumber, CutName(StateLabel(info)));
   });
   extras_.Message(trace::Extension::kStatesFieldNumber, [&] {
     extras_.Varint(trace::StateName::kIidFieldNumber, iid);
     extras_.VarintIfSet(trace::StateName::kStateFieldNumber, static_cast<uint64_t>(info.state));
     extras_.VarintIfSet(trace::StateName::kHoldsGilFieldNumber, info.holds_gil ? 1 : 0);
-    extras_.StringIfSet(trace::StateName::kDetailFieldNumber, Cut(info.detail));
+    extras_.StringIfSet(trace::StateName::kDetailFieldNumber, CutName(info.detail));
   });
   states_.Insert(state, iid);
   return iid;

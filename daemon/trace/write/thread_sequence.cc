@@ -5,13 +5,13 @@
 #include "daemon/trace/extension.pb.h"
 #include "daemon/trace/extension_codec.h"
 #include "daemon/trace/perfetto.pb.h"
+#include "daemon/trace/sequence_clock.h"
 
 namespace ptrace_prof {
 namespace {
 
 namespace pf = perfetto::protos;
 
-constexpr uint32_t kSequenceClock = 64;             // incremental, in microseconds
 constexpr size_t kMaxDefinitionBytes = 256 * 1024;  // of one packet
 
 }  // namespace
