@@ -14,7 +14,6 @@
 namespace ptrace_prof {
 namespace {
 
-
 constexpr uint32_t kChunkBytes = 1 << 20;
 
 // The transport failed, not the request.

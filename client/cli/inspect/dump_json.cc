@@ -14,7 +14,7 @@ namespace {
 using DumpWriter = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
 
 constexpr std::array<const char*, 7> kDumpStateNames = {"unknown",  "running",   "gil-wait",   "idle",
-                                                    "gpu-wait", "disk-wait", "job-stopped"};
+                                                        "gpu-wait", "disk-wait", "job-stopped"};
 constexpr std::array<const char*, kSampleQualityCount> kQualityNames = {
     "seen", "stopped", "truncated", "too-deep", "unverified", "torn", "stale-names"};
 
