@@ -12,6 +12,7 @@
 #include "attach/base/unique_fd.h"
 #include "attach/proc/path_in_root.h"
 #include "attach/proc/proc_file.h"
+#include "attach/proc/procfs.h"
 
 namespace ptrace_prof {
 namespace {

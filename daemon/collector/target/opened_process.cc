@@ -6,6 +6,7 @@
 
 #include "attach/proc/proc_file.h"
 #include "attach/proc/process_memory.h"
+#include "attach/proc/procfs.h"
 #include "daemon/collector/inspect/launch_facts.h"
 
 namespace ptrace_prof {
