@@ -355,7 +355,7 @@ class GpuFaults(gpu_case.GpuCase):
         self.assertUnharmed(target.pid)
         self.assertEqual(self.totals["state"], "recording", self.totals)
         self.assertGreater(self.totals["declined"], 0, self.totals)
-        self.assertIn(f", {self.totals['declined']:,} times without room", finished.errors)
+        self.assertIn(f", {self.totals['declined']:,} times without a free buffer", finished.errors)
         self.assertAddsUp()
         self.assertKernelsAreTrue(self.truth(target))
 
@@ -506,7 +506,7 @@ class GpuGraphs(gpu_case.GpuCase):
                     self.assertAddsUp()
                     told = [notice for notice in self.notices if "which call replayed a graph" in notice]
                     self.assertEqual(len(told), is_unlinked, self.notices)
-                    self.assertEqual("whose launch is not known" in finished.errors, is_unlinked)
+                    self.assertEqual("whose launch is unknown" in finished.errors, is_unlinked)
                 self.assertUnharmed(target.pid)
                 self.assertOthersAreTrue(self.truth(target))
 

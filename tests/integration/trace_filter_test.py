@@ -42,8 +42,8 @@ class TraceFilter(case.Case):
             counts, said, text = self.trace("--exclude", "excluded", "--exclude", "unwinding", "--exclude", "nosuch*", runs=3)
             self.assertTraced(counts, runs=3, excluded=0, unwinding=0)
             self.assertRegex(said, r"--exclude 'excluded' left out 1 function \(\d+ calls?")
-            self.assertIn("--exclude 'nosuch*' matched nothing that was called", said)
-            self.assertIn("--exclude 'nosuch*' matched nothing that was called", text)
+            self.assertIn("--exclude 'nosuch*' matched none of the called functions", said)
+            self.assertIn("--exclude 'nosuch*' matched none of the called functions", text)
             self.assertTraced(self.trace()[0])  # it did not run in between
         self.assertUnharmed(self.target.pid)
         self.assertEqual(self.target.finish(), 0, self.target.stderr())
@@ -54,14 +54,14 @@ class TraceFilter(case.Case):
         self.assertRegex(said, r"--filter left out \d+ functions")
         counts, said, _ = self.trace("--filter", "*/counted.py", "--filter", "nosuch")
         self.assertTraced(counts)
-        self.assertIn("--filter 'nosuch' matched nothing that was called", said)
+        self.assertIn("--filter 'nosuch' matched none of the called functions", said)
         self.assertTraced(self.trace()[0])
 
     def test_nothing_matches(self):
         counts, said, _ = self.trace("--filter", "nosuch")
         self.assertEqual(counts, dict.fromkeys(ALL, 0))
         self.assertIn("nothing was called that was to be recorded", said)
-        self.assertIn("--filter 'nosuch' matched nothing that was called", said)
+        self.assertIn("--filter 'nosuch' matched none of the called functions", said)
 
     def test_calls_of_c_functions_go_with_their_caller(self):
         for options, expected in (((), 100), (("--exclude", "around"), 50), (("--filter", "kept"), 50), (("--exclude", "len"), 0)):
