@@ -96,14 +96,14 @@ class TraceFilter(case.Case):
         self.assertTraced(self.trace()[0])  # all of it is recorded again
 
     def test_bad_patterns_are_refused_by_name(self):
-        for option, pattern, why in (("--filter", "[a", "'[a' is no pattern for names: a [ has no ]"),
+        for option, pattern, why in (("--filter", "[a", "'[a' is not a valid pattern: a [ has no ]"),
                                      ("--exclude", "", "its value is empty")):
             refused = profiler.run("record", "--mode", "trace", "--pid", self.target.pid, option, pattern)
             self.assertEqual(refused.status, 2, str(refused))
             self.assertIn(f"{option}: {why}", refused.errors)
         refused = profiler.run("record", "--pid", self.target.pid, "--exclude", "f")
         self.assertEqual(refused.status, 2, str(refused))
-        self.assertIn("--exclude goes with --mode trace", refused.errors)
+        self.assertIn("--exclude needs --mode trace", refused.errors)
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ def our_packets(data: bytes) -> Iterator[tuple[perfetto_pb2.TracePacket, extensi
         extension = packet.Extensions[extension_pb2.ptrace_prof]
         is_ours = is_ours or extension.HasField("header")
         if not is_ours:
-            raise failure("DATA_LOSS", "this is not a ptrace-prof trace: it does not begin with the header of one")
+            raise failure("DATA_LOSS", "this is not a ptrace-prof trace: it does not begin with our header")
         yield packet, extension
 
 
