@@ -111,7 +111,7 @@ Error NoAnswer(const std::string& address, const grpc::Status& status) {
   const bool late = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
   return Because(Reason::kServerUnreachable,
                  fmt::format("cannot connect to {}: {}", address, late ? "no answer in time" : status.error_message()),
-                 "does ptrace-profd run there, and is the address right?", "server " + address);
+                 "check that ptrace-profd runs there, and that the address is right", "server " + address);
 }
 
 // The name that the server's certificate is checked against.
@@ -167,16 +167,16 @@ Result<std::shared_ptr<grpc::Channel>> ConnectChannel(const std::string& address
   const bool is_tls = address.starts_with(kTls);
   const std::string server = is_tls ? address.substr(kTls.size()) : address;
   if (!is_unix && !IsHostPort(server)) {
-    return Error{Code::kInvalidArgument, fmt::format("'{}' is no address of a server", address),
+    return Error{Code::kInvalidArgument, fmt::format("'{}' is not a server address", address),
                  "addresses are unix:PATH, tls://HOST:PORT and HOST:PORT"};
   }
   if (!is_tls && !options.user.empty()) {
-    return Error{Code::kInvalidArgument, fmt::format("at {} nobody can be served as another user", address),
-                 "leave --as out, or ask over TLS: --host tls://HOST:PORT"};
+    return Error{Code::kInvalidArgument, fmt::format("--as needs TLS, which {} does not use", address),
+                 "leave --as out, or connect over TLS: --host tls://HOST:PORT"};
   }
   if (!is_tls && options.munge.has_value()) {
-    return Error{Code::kInvalidArgument, fmt::format("at {} nobody asks for a MUNGE credential", address),
-                 "leave --munge out, or ask over TLS: --host tls://HOST:PORT"};
+    return Error{Code::kInvalidArgument, fmt::format("--munge needs TLS, which {} does not use", address),
+                 "leave --munge out, or connect over TLS: --host tls://HOST:PORT"};
   }
   grpc::ChannelArguments arguments = Arguments();
   std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
@@ -199,7 +199,7 @@ Result<std::shared_ptr<grpc::Channel>> ConnectChannel(const std::string& address
     return channel;
   }
   if (status.error_code() == kGivenUp.error_code()) {
-    return Error{Code::kCancelled, fmt::format("aborted before {} had answered", address), ""};
+    return Error{Code::kCancelled, fmt::format("aborted before {} answered", address), ""};
   }
   if (is_unix) {  // a direct connect reports a more precise error than gRPC
     PP_ASSIGN_OR_RETURN(const UniqueFd probe, ConnectToUnixSocket(address.substr(kUnix.size())));

@@ -36,22 +36,22 @@ enum pp_error {
 };
 
 // The step during which an error occurred, and the words for it in a message.
-#define PP_FOR_EACH_STEP(X)                                        \
-  X(NONE, "")                                                      \
-  X(MEMFD_CREATE, "making the shared memory (memfd_create)")       \
-  X(FTRUNCATE, "sizing the shared memory (ftruncate)")             \
-  X(SEAL, "sealing the shared memory (fcntl F_ADD_SEALS)")         \
-  X(FSTAT, "identifying the shared memory (fstat)")                \
-  X(MAP_CHANNEL, "mapping the shared memory (mmap)")               \
-  X(DONT_FORK, "keeping it from children (MADV_DONTFORK)")         \
-  X(MAP_PRIVATE, "mapping private memory (mmap)")                  \
-  X(WIPE_ON_FORK, "having it wiped in children (MADV_WIPEONFORK)") \
-  X(MONITORING, "finding sys.monitoring")                          \
-  X(TOOL_ID, "taking a tool id of sys.monitoring")                 \
-  X(CALLBACK, "making a callback")                                 \
-  X(REGISTER, "registering a callback")                            \
-  X(RESTART, "having events of before told again")                 \
-  X(SET_EVENTS, "switching events on")                             \
+#define PP_FOR_EACH_STEP(X)                                  \
+  X(NONE, "")                                                \
+  X(MEMFD_CREATE, "making the shared memory (memfd_create)") \
+  X(FTRUNCATE, "sizing the shared memory (ftruncate)")       \
+  X(SEAL, "sealing the shared memory (fcntl F_ADD_SEALS)")   \
+  X(FSTAT, "identifying the shared memory (fstat)")          \
+  X(MAP_CHANNEL, "mapping the shared memory (mmap)")         \
+  X(DONT_FORK, "keeping it from children (MADV_DONTFORK)")   \
+  X(MAP_PRIVATE, "mapping private memory (mmap)")            \
+  X(WIPE_ON_FORK, "wiping it in children (MADV_WIPEONFORK)") \
+  X(MONITORING, "finding sys.monitoring")                    \
+  X(TOOL_ID, "taking a tool id of sys.monitoring")           \
+  X(CALLBACK, "making a callback")                           \
+  X(REGISTER, "registering a callback")                      \
+  X(RESTART, "restarting events")                            \
+  X(SET_EVENTS, "switching events on")                       \
   X(SET_PROFILE, "setting a thread's profile function")
 
 enum pp_step {

@@ -67,28 +67,28 @@ enum pp_gpu_error {
   X(MEMORY, "making the shared memory")                                           \
   X(LIBRARY, "finding CUPTI (dlopen)")                                            \
   X(SYMBOLS, "finding the functions of CUPTI (dlsym)")                            \
-  X(VERSION, "asking for the version (cuptiGetVersion)")                          \
-  X(DRIVER, "asking for the driver (cuDriverGetVersion)")                         \
-  X(SUBSCRIBE, "becoming CUPTI's subscriber (cuptiSubscribe)")                    \
-  X(CALLBACKS, "having errors told (cuptiEnableCallback)")                        \
-  X(THREAD_ID, "having threads told by their ids (cuptiSetThreadIdType)")         \
+  X(VERSION, "reading the version (cuptiGetVersion)")                             \
+  X(DRIVER, "reading the driver version (cuDriverGetVersion)")                    \
+  X(SUBSCRIBE, "subscribing to CUPTI (cuptiSubscribe)")                           \
+  X(CALLBACKS, "enabling callbacks for errors (cuptiEnableCallback)")             \
+  X(THREAD_ID, "setting the kind of thread ids (cuptiSetThreadIdType)")           \
   X(ATTRIBUTES, "setting buffer sizes (cuptiActivitySetAttribute)")               \
-  X(REGISTER, "handing in buffers (cuptiActivityRegisterCallbacks)")              \
+  X(REGISTER, "registering buffers (cuptiActivityRegisterCallbacks)")             \
   X(CLOCK, "comparing clocks (cuptiGetTimestamp)")                                \
   X(STRIDES, "measuring records (cuptiActivityGetNextRecord)")                    \
   X(INVENTORY, "listing devices and streams (cuptiActivityEnableAndDump)")        \
   X(ENABLE_CALLS, "switching on records of calls (cuptiActivityEnable)")          \
   X(ENABLE_DEVICE, "switching on records of the device (cuptiActivityEnable)")    \
-  X(LAUNCHES, "having launches told (cuptiEnableCallback)")                       \
+  X(LAUNCHES, "enabling callbacks for launches (cuptiEnableCallback)")            \
   X(RECORDING, "recording")                                                       \
   X(FLUSH, "collecting records (cuptiActivityFlushAll)")                          \
-  X(NO_LAUNCHES, "having launches told no more (cuptiEnableCallback)")            \
+  X(NO_LAUNCHES, "disabling callbacks for launches (cuptiEnableCallback)")        \
   X(DISABLE_CALLS, "switching off records of calls (cuptiActivityDisable)")       \
-  X(GRACE, "waiting for what was launched (cuptiActivityFlushAll)")               \
+  X(GRACE, "waiting for launched work (cuptiActivityFlushAll)")                   \
   X(DISABLE_DEVICE, "switching off records of the device (cuptiActivityDisable)") \
   X(LAST_FLUSH, "collecting the last records (cuptiActivityFlushAll)")            \
-  X(FINALIZE, "taking CUPTI down (cuptiFinalize)")                                \
-  X(UNSUBSCRIBE, "letting CUPTI go (cuptiUnsubscribe)")                           \
+  X(FINALIZE, "shutting CUPTI down (cuptiFinalize)")                              \
+  X(UNSUBSCRIBE, "unsubscribing from CUPTI (cuptiUnsubscribe)")                   \
   X(DONE, "")
 
 enum pp_gpu_step {

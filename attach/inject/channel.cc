@@ -22,25 +22,25 @@ namespace {
 Result<void> CheckFile(const UniqueFd& file, const ChannelShape& shape) {
   if (shape.rings < 1 || shape.rings > PP_MAX_RINGS || !std::has_single_bit(shape.records) ||
       shape.records < PP_MIN_RING_RECORDS || shape.records > PP_MAX_RING_RECORDS) {
-    return Error{Code::kInvalidArgument, "no channel can have that many rings or records", ""};
+    return Error{Code::kInvalidArgument, "a channel cannot have that many rings or records", ""};
   }
   return CheckSealedMemory(file, shape.size());
 }
 
 constexpr FailureText kTracerFailures[] = {
     {PP_ERROR_PROFILER_PRESENT, Reason::kForeignProfiler,
-     "the target has a profiler or debugger of its own in the only place where one fits",
-     "End it there (sys.setprofile, cProfile, coverage, a sys.monitoring tool), or sample instead."},
+     "the target already has a profiler or debugger, and CPython has room for only one",
+     "Stop it there (sys.setprofile, cProfile, coverage, a sys.monitoring tool), or sample instead."},
     {PP_ERROR_PYTHON_CALL, Reason::kInternal, "a call into the target's interpreter failed", ""},
-    {PP_ERROR_NO_MEMORY, Reason::kOutOfResources, "the target could not get the memory to share with us",
-     "Ask for fewer or smaller rings, or look at the memory limit of its container."},
+    {PP_ERROR_NO_MEMORY, Reason::kOutOfResources, "the target could not allocate the shared memory",
+     "Use a smaller --buffer, or check the memory limit of its container."},
     {PP_ERROR_NO_WIPE_ON_FORK, Reason::kKernelTooOld, "the kernel cannot hide memory from forked children",
      "Tracing needs Linux 4.14 or later; sampling does not."},
-    {PP_ERROR_TARGET_PID, Reason::kTracerNotLoaded, "a forked child took the place of the process that was meant",
+    {PP_ERROR_TARGET_PID, Reason::kTracerNotLoaded, "the tracer was loaded into a forked child instead of the target",
      "Try again."},
-    {PP_ERROR_BUSY, Reason::kBeingTraced, "another capture is tracing this process", "Wait for its end."},
+    {PP_ERROR_BUSY, Reason::kBeingTraced, "another capture is tracing this process", "Wait for it to end."},
     {PP_ERROR_SYSTEM_CALL, Reason::kInternal, "a system call failed in the target", ""},
-    {PP_ERROR_BOOT, Reason::kInternal, "the stub in the target could not make sense of what it was told", ""},
+    {PP_ERROR_BOOT, Reason::kInternal, "the stub in the target received an invalid configuration", ""},
 };
 
 #define PP_STEP_WORDS(name, words) words,
@@ -68,7 +68,7 @@ Result<Channel> Channel::Take(const UniqueFd& file, const ChannelShape& shape) {
   PP_RETURN_IF_ERROR(CheckFile(file, shape));
   void* begin = ::mmap(nullptr, shape.size(), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (begin == MAP_FAILED) {
-    return ErrnoError(errno, "cannot map the memory that is shared with the target", "Ask for fewer or smaller rings.");
+    return ErrnoError(errno, "cannot map the memory that is shared with the target", "Use a smaller --buffer.");
   }
   Channel channel(static_cast<uint8_t*>(begin), shape);
   PP_RETURN_IF_ERROR(channel.ReadHead());
@@ -94,11 +94,11 @@ Result<void> Channel::ReadHead() {
   pp_channel said;
   std::memcpy(&said, &head(), sizeof said);
   if (said.magic != PP_CHANNEL_MAGIC || said.abi_version != PP_ABI_VERSION) {
-    return NotTheSharedMemory("it does not begin as one");
+    return NotTheSharedMemory("its header is wrong");
   }
   if (said.nonce != shape_.nonce || said.ring_count != shape_.rings || said.ring_records != shape_.records ||
       said.size != shape_.size()) {
-    return NotTheSharedMemory("it is that of another capture");
+    return NotTheSharedMemory("it belongs to another capture");
   }
   private_page_ = RemoteAddr(said.private_page);
   leave_entry_ = RemoteAddr(said.leave_entry);
@@ -117,7 +117,7 @@ Error StubFailure(uint32_t error, uint32_t step, int32_t number) {
   if (const FailureText* failure = FindFailureText(kTracerFailures, error)) {
     return Because(failure->reason, fmt::format("{}{}", failure->message, where), std::string(failure->remedy));
   }
-  return WrittenOver(fmt::format("the stub failed with number {}{}, which it has no word for", error, where));
+  return WrittenOver(fmt::format("the stub failed with the unknown error {}{}", error, where));
 }
 
 Error Channel::Reason() const {
@@ -127,10 +127,11 @@ Error Channel::Reason() const {
   }
   if (state() == ChannelState::kLeft) {
     if (Load(head().leave_cause) == PP_LEAVE_LEASE) {
-      return Because(Reason::kTracerLost, "the tracer in the target left because it did not hear from us for too long",
-                     "The machine gives us too little CPU; try again when it is less busy.");
+      return Because(Reason::kTracerLost,
+                     "the tracer in the target ended because ptrace-prof did not renew its lease in time",
+                     "ptrace-prof got too little CPU; try again when the machine is less busy.");
     }
-    return WrittenOver("the tracer in the target left although this capture had not asked it to");
+    return WrittenOver("the tracer in the target ended, although this capture did not request it");
   }
   return {Code::kOk, "", ""};
 }
@@ -222,7 +223,7 @@ Result<void> Channel::SetArmed(RemoteMemory& memory, RemoteWriter& writer, uint6
     return ErrnoError(ESRCH, "cannot write into the target");
   }
   if (status != ReadStatus::kOk || magic != PP_PRIVATE_MAGIC) {
-    return NotTheSharedMemory("its private page is not where it says");
+    return NotTheSharedMemory("its private page was not found");
   }
   return writer.WriteValue(private_page_ + offsetof(pp_private, armed), armed);
 }

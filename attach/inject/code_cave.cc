@@ -49,7 +49,7 @@ Result<CodeCave> CodeCave::Borrow(Pid pid, RemoteMemory& memory, std::span<const
     }
   }
   return Because(Reason::kNoRoomForText,
-                 fmt::format("process {} has no {} bytes of unused memory to put a text into", pid.value, size),
+                 fmt::format("process {} has no {} bytes of unused memory for the injected code", pid.value, size),
                  "Sample it instead (record without --mode trace).", ThingOf(pid));
 }
 
@@ -68,7 +68,7 @@ CodeCave::~CodeCave() {
 
 Result<void> CodeCave::Put(std::string_view text) {
   if (text.size() >= size_) {
-    return Error{Code::kInternal, "a text is longer than the memory that was borrowed for it", ""};
+    return Error{Code::kInternal, "the injected code is longer than the memory that was reserved for it", ""};
   }
   PP_RETURN_IF_ERROR(Clear());
   text_ = text;

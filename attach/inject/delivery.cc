@@ -40,10 +40,11 @@ constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 Result<void> CheckMayGrow(size_t size) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < size) {
-    return Because(Reason::kTracerNotLoaded,
-                   fmt::format("ptrace-prof may write files of {} bytes (RLIMIT_FSIZE), and its tracer has {}",
-                               limit.rlim_cur, size),
-                   "raise that limit for ptrace-prof (ulimit -f unlimited), or sample instead");
+    return Because(
+        Reason::kTracerNotLoaded,
+        fmt::format("ptrace-prof may write files of at most {} bytes (RLIMIT_FSIZE), but its tracer has {} bytes",
+                    limit.rlim_cur, size),
+        "raise that limit for ptrace-prof (ulimit -f unlimited), or sample instead");
   }
   return {};
 }
@@ -58,8 +59,8 @@ Result<void> Delivery::CheckTarget(Pid pid) {
   }
   return Because(
       Reason::kNoProcInTarget,
-      fmt::format("process {} has no /proc in its root directory, through which a tracer is loaded", pid.value),
-      "Mount one there, or sample it instead.", ThingOf(pid));
+      fmt::format("process {} has no /proc in its root directory, and the tracer is loaded through it", pid.value),
+      "Mount it there, or sample the process instead.", ThingOf(pid));
 }
 
 Result<void> Delivery::AwaitClosing() const {
@@ -184,7 +185,7 @@ Result<TargetFile> Delivery::MakeFile() {
         continue;
       }
       if (::ftruncate(taken.value().get(), static_cast<off_t>(size)) != 0) {
-        return ErrnoError(errno, "cannot give its size to the file that the target opened for us");
+        return ErrnoError(errno, "cannot set the size of the file that the target opened for the tracer");
       }
       file = std::move(one);
       return true;
@@ -202,11 +203,11 @@ Result<UniqueFd> Delivery::FillFile(const TargetFile& file) const {
   // Once the file cannot shrink, our accesses cannot fault.
   if (::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0 || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode) ||
       static_cast<uint64_t>(info.st_size) != package_.bytes.size()) {
-    return Because(Reason::kTracerLost, "what the target opened for us is not the file that was asked for");
+    return Because(Reason::kTracerLost, "the target opened a wrong file for the tracer");
   }
   void* memory = ::mmap(nullptr, package_.bytes.size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (memory == MAP_FAILED) {
-    return ErrnoError(errno, "cannot fill the file that the target opened for us");
+    return ErrnoError(errno, "cannot write the file that the target opened for the tracer");
   }
   std::memcpy(memory, package_.bytes.data(), package_.bytes.size());
   ::munmap(memory, package_.bytes.size());

@@ -32,7 +32,7 @@ Result<void> LockFile(Pid pid, const UniqueFd& file) {
     return {};
   }
   if (errno != EACCES && errno != EAGAIN) {
-    return ErrnoError(errno, "cannot lock what is shared with the target");
+    return ErrnoError(errno, "cannot lock the file that is shared with the target");
   }
   lock = WriteLock();
   const bool named = ::fcntl(file.get(), F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && MayName(lock.l_pid);

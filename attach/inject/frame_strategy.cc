@@ -28,7 +28,7 @@ Result<void> FrameApplies(const InjectionTarget& target) {
   if (!target.main_thread_only || !target.frame_hook || target.frame_hook->slot.IsNull() ||
       target.frame_hook->function.IsNull() || target.frame_hook->code_tails.empty() ||
       MakeFrameThunk(RemoteAddr(), RemoteAddr(), target.frame_hook->arguments).empty()) {
-    return Error{Code::kUnimplemented, "there is no other way into this process than its main thread", ""};
+    return Error{Code::kUnimplemented, "only the main thread of this process can load the tracer", ""};
   }
   return {};
 }
@@ -93,8 +93,9 @@ class HookedCall final : public RunningCall {
     }
     if (now != 0 && now != hook_.function.value) {
       return Because(Reason::kForeignFrameHook,
-                     fmt::format("another tool evaluates the frames of process {} (PEP 523)", pid_.value),
-                     "End it there, try again when the main thread works, or sample instead.", ThingOf(pid_));
+                     fmt::format("another tool has replaced the frame evaluation of process {} (PEP 523)", pid_.value),
+                     "Stop that tool, try again when the main thread runs Python code, or sample instead.",
+                     ThingOf(pid_));
     }
     PP_ASSIGN_OR_RETURN(const bool may_begin, patience.may_begin());
     if (!may_begin) {
@@ -191,7 +192,7 @@ Result<std::unique_ptr<RunningCall>> PerformInFrame(const InjectionTarget& targe
   }
   if (code.IsNull()) {
     return Because(Reason::kNoRoomForText, fmt::format("process {} has no unused memory for code", target.pid.value),
-                   "Try again when its main thread works, or sample instead.", ThingOf(target.pid));
+                   "Try again when its main thread runs Python code, or sample instead.", ThingOf(target.pid));
   }
   PP_ASSIGN_OR_RETURN(CodeCave context, CodeCave::Borrow(target.pid, memory, target.tails, sizeof(ThunkContext) + 1));
   auto hooked = std::make_unique<HookedCall>(target, memory, std::move(context), code);

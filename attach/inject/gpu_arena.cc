@@ -31,7 +31,7 @@ bool IsPossible(const GpuArenaShape& shape) {
 // Checks everything that makes the file safe to map and to access.
 Result<void> CheckFile(const UniqueFd& file, const GpuArenaShape& shape) {
   if (!IsPossible(shape)) {
-    return Error{Code::kInvalidArgument, "no arena can have that many slots, or of that size", ""};
+    return Error{Code::kInvalidArgument, "an arena cannot have that many slots, or slots of that size", ""};
   }
   return CheckSealedMemory(file, shape.size());
 }
@@ -73,11 +73,11 @@ Result<void> GpuArena::ReadHead() {
   pp_gpu_arena said;
   std::memcpy(&said, &head(), sizeof said);
   if (said.magic != PP_GPU_ARENA_MAGIC || said.abi_version != PP_GPU_ABI_VERSION) {
-    return NotTheSharedMemory("it does not begin as one");
+    return NotTheSharedMemory("its header is wrong");
   }
   if (said.nonce != shape_.nonce || said.slot_count != shape_.slots || said.slot_bytes != shape_.slot_bytes ||
       said.stack_bytes != shape_.stack_bytes || said.size != shape_.size()) {
-    return NotTheSharedMemory("it is that of another capture");
+    return NotTheSharedMemory("it belongs to another capture");
   }
   return {};
 }
@@ -102,15 +102,15 @@ uint32_t GpuArena::leave_how() const { return Load(head().leave_how); }
 
 std::string_view GpuLeftWords(uint32_t how) {
   switch (how) {
-    case PP_GPU_LEFT_DORMANT_VERSION: return "to take it down crashes with this version, before 12.6";
-    case PP_GPU_LEFT_DORMANT_NO_CALL: return "no call of ours passed through it, in which it could be taken down";
-    case PP_GPU_LEFT_DORMANT_CAPTURE: return "the job was capturing a CUDA graph all the time";
-    case PP_GPU_LEFT_DORMANT_REFUSED: return "it refused to be taken down";
+    case PP_GPU_LEFT_DORMANT_VERSION: return "shutting it down crashes with this version (before 12.6)";
+    case PP_GPU_LEFT_DORMANT_NO_CALL: return "no CUDA call was made in which it could be shut down";
+    case PP_GPU_LEFT_DORMANT_CAPTURE: return "the job captured a CUDA graph all the time";
+    case PP_GPU_LEFT_DORMANT_REFUSED: return "it refused to shut down";
     case PP_GPU_LEFT_DORMANT_UP:
-      return "kernels were launched that did not run or were lost, as while a CUDA graph is captured since before";
-    case PP_GPU_LEFT_DORMANT_UNSURE: return "whether a CUDA graph is being captured is not known";
-    case PP_GPU_LEFT_DORMANT_ASKED: return "to take it down can end a job's CUDA with error 719 (seen with CUDA 13.0)";
-    case PP_GPU_LEFT_DORMANT_BROKEN: return "it did not work any more, so nothing more was asked of it";
+      return "launched kernels did not run or were lost, as with a CUDA graph capture that began before the recording";
+    case PP_GPU_LEFT_DORMANT_UNSURE: return "it is unknown whether a CUDA graph is being captured";
+    case PP_GPU_LEFT_DORMANT_ASKED: return "shutting it down can end a job's CUDA with error 719 (seen with CUDA 13.0)";
+    case PP_GPU_LEFT_DORMANT_BROKEN: return "it no longer worked, so it was not used any more";
     default: return "";
   }
 }

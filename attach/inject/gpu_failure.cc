@@ -51,30 +51,30 @@ constexpr Release kReleases[] = {
 };
 
 // `{0}`: the process, `{1}`: CUPTI's release, `{2}`: the other tool, `{3}`: the step, `{4}`: the number.
-constexpr std::string_view kGoesOn = "The Python part of the profile works without.";
+constexpr std::string_view kGoesOn = "The Python part of the profile is not affected.";
 constexpr FailureText kGpuFailures[] = {
     {PP_GPU_ERROR_SYSTEM_CALL, Reason::kInternal, "a system call failed in process {0}, {3}: error {4}", ""},
-    {PP_GPU_ERROR_NO_MEMORY, Reason::kOutOfResources, "process {0} could not get the memory to share with us",
-     "Look at the memory limit of its container."},
+    {PP_GPU_ERROR_NO_MEMORY, Reason::kOutOfResources, "process {0} could not allocate the shared memory",
+     "Check the memory limit of its container."},
     {PP_GPU_ERROR_NO_WIPE_ON_FORK, Reason::kKernelTooOld,
      "the kernel cannot hide memory of process {0} from its forked children",
      "Recording a GPU needs Linux 4.14 or later."},
-    {PP_GPU_ERROR_TARGET_PID, Reason::kTracerNotLoaded, "a forked child took the place of process {0}", "Try again."},
-    {PP_GPU_ERROR_BOOT, Reason::kInternal, "the shim in process {0} could not make sense of what it was told", ""},
+    {PP_GPU_ERROR_TARGET_PID, Reason::kTracerNotLoaded,
+     "the shim was loaded into a forked child instead of process {0}", "Try again."},
+    {PP_GPU_ERROR_BOOT, Reason::kInternal, "the shim in process {0} received an invalid configuration", ""},
     {PP_GPU_ERROR_THREAD, Reason::kOutOfResources, "no thread could be started in process {0}: error {4}",
-     "Look at its limit of processes (ulimit -u) and at that of its container."},
-    {PP_GPU_ERROR_NO_LIBRARY, Reason::kCuptiBlocked, "process {0} has no libcupti that we could use",
+     "Check its limit of processes (ulimit -u) and that of its container."},
+    {PP_GPU_ERROR_NO_LIBRARY, Reason::kCuptiBlocked, "process {0} has no usable libcupti",
      "Import torch (or load libcupti) in it first; a libcupti that is linked in statically cannot be used."},
-    {PP_GPU_ERROR_NO_SYMBOL, Reason::kCuptiBlocked, "the libcupti of process {0} lacks functions that we need",
-     kGoesOn},
+    {PP_GPU_ERROR_NO_SYMBOL, Reason::kCuptiBlocked, "the libcupti of process {0} lacks required functions", kGoesOn},
     {PP_GPU_ERROR_TOO_OLD, Reason::kCuptiTooOld,
-     "the CUPTI of process {0} is that of {1}, and 11.8 is the oldest that works",
+     "the CUPTI of process {0} is that of {1}, but CUDA 11.8 or later is needed",
      "Use a newer CUDA toolkit or PyTorch for the job."},
     {PP_GPU_ERROR_BAD_VERSION, Reason::kCuptiBlocked,
-     "the CUPTI of process {0} is that of {1}, which is known to crash jobs, so it was left alone",
+     "the CUPTI of process {0} is that of {1}, which is known to crash jobs, so it was not used",
      "Use CUDA 13.0 update 1 or later for the job, or insist with --force."},
     {PP_GPU_ERROR_CONFLICT, Reason::kConflictSubscriber,
-     "CUPTI is already used in process {0} by {2}, and serves one tool at a time",
+     "CUPTI in process {0} is already used by {2}, and it serves only one tool at a time",
      "Stop that tool; the profiler of PyTorch keeps CUPTI for good unless the job runs with TEARDOWN_CUPTI=1."},
     {PP_GPU_ERROR_NOT_IN_USE, Reason::kNoCuda, "process {0} has not begun to use CUDA",
      "Try again once it works on its GPU."},
@@ -82,14 +82,13 @@ constexpr FailureText kGpuFailures[] = {
      "process {0} has not loaded the CUDA driver: it does not use CUDA, or not yet",
      "Try again once it works on its GPU."},
     {PP_GPU_ERROR_DRIVER_TOO_OLD, Reason::kDriverTooOld,
-     "the CUPTI of process {0}, that of {1}, does not begin: the CUDA driver is too old for it, or CUDA has failed in "
-     "the job",
-     "Look for a CUDA error in the job's output; else install the driver that goes with its CUDA toolkit."},
+     "the CUPTI of process {0} ({1}) does not start: the CUDA driver is too old for it, or CUDA has failed in the job",
+     "Look for a CUDA error in the job's output; else install the driver that its CUDA toolkit requires."},
     {PP_GPU_ERROR_NO_PRIVILEGE, Reason::kNoPrivilege,
-     "the driver does not let the user of process {0} record its GPU (CUPTI error {4})",
+     "the driver does not allow the user of process {0} to record the GPU (CUPTI error {4})",
      "Ask the administrator about NVreg_RestrictProfilingToAdminUsers, or run the job with CAP_PERFMON."},
     {PP_GPU_ERROR_MPS, Reason::kMpsUnsafe,
-     "process {0} shares its GPU by MPS, under which the CUPTI of {1} can hang it",
+     "process {0} shares its GPU through MPS, where the CUPTI of {1} can hang the process",
      "Use CUDA 13.0 update 1 and driver 580 or later, or insist with --force."},
     {PP_GPU_ERROR_UNSUPPORTED, Reason::kCuptiBlocked,
      "CUPTI cannot record the GPU of process {0}: it is virtual, partitioned, or in confidential mode (error {4})",
@@ -103,15 +102,14 @@ constexpr std::string_view kAfterThatTool =
     "What was recorded until then is in the trace. Record again when that tool has ended.";
 constexpr FailureText kEarlyEnds[] = {
     {PP_GPU_LEAVE_LEASE, Reason::kCancelled,
-     "the shim in process {0} left because it did not hear from us for too long", kUntilThen},
+     "the shim in process {0} ended because ptrace-prof did not renew its lease in time", kUntilThen},
     {PP_GPU_LEAVE_FATAL, Reason::kCuptiBlocked, "CUPTI gave up in process {0} (error {2})", kUntilThen},
     {PP_GPU_LEAVE_BROKEN, Reason::kCuptiBlocked, "CUPTI failed in process {0}, {1}: error {2}", kUntilThen},
     {PP_GPU_LEAVE_TAKEN_OVER, Reason::kConflictSubscriber,
-     "another tool (often the profiler of PyTorch) has taken CUPTI over in process {0}, so it was left to that",
+     "another tool (often the profiler of PyTorch) took over CUPTI in process {0}, so the GPU was no longer recorded",
      kAfterThatTool},
     {PP_GPU_LEAVE_CLOCK, Reason::kConflictSubscriber,
-     "the clock of CUPTI in process {0} is not the one it was: another tool (often the profiler of PyTorch) has set it",
-     kAfterThatTool},
+     "another tool (often the profiler of PyTorch) has changed the clock of CUPTI in process {0}", kAfterThatTool},
     {PP_GPU_LEAVE_EXIT, Reason::kTargetExited, "process {0} is ending", ""},
 };
 
@@ -130,8 +128,7 @@ Error GpuFailure(Pid pid, const GpuFailureFacts& facts) {
   const FailureText* text = FindFailureText(kGpuFailures, facts.error);
   if (text == nullptr) {
     return WrittenOver(fmt::format(
-        "the GPU of process {} cannot be recorded: the shim failed with number {}, which it has no word for", pid.value,
-        facts.error));
+        "the GPU of process {} cannot be recorded: the shim failed with the unknown error {}", pid.value, facts.error));
   }
   const std::string tool = facts.other_tool.empty() ? "another tool (often the profiler of PyTorch)"
                                                     : fmt::format("\"{}\"", facts.other_tool);

@@ -66,8 +66,8 @@ class ResidentShim {
       }
       if (MonotonicNow() > deadline) {
         return Because(Reason::kBeingTraced,
-                       fmt::format("the GPU of process {} is being recorded already, or what an earlier capture left "
-                                   "there still waits for CUPTI",
+                       fmt::format("the GPU of process {} is being recorded already, or the shim of an earlier capture "
+                                   "still waits for CUPTI",
                                    target_.pid.value),
                        "Wait for the end of that capture, or cancel it.", ThingOf(target_.pid));
       }
@@ -140,7 +140,7 @@ Result<void> AwaitLeft(Pid pid, GpuArena& arena, Nanos deadline, const std::func
     if (MonotonicNow() > deadline) {
       return Error{Code::kDeadlineExceeded,
                    fmt::format("the GPU shim has not left process {} in time: it is still {}", pid.value, arena.step()),
-                   "It goes on with that by itself.", Reason::kUnspecified, ThingOf(pid)};
+                   "It finishes by itself.", Reason::kUnspecified, ThingOf(pid)};
     }
     arena.RenewLease();
     Pause();

@@ -30,12 +30,11 @@ Error TracedAlready(Pid pid) {
 
 // For targets in which no call may remove the stub (breaker.holds_traced).
 Error NotGoneYet(Pid pid) {
-  return Because(
-      Reason::kBeingTraced,
-      fmt::format("process {} is being traced already, or the tracer of an earlier capture is still in it: on "
-                  "CPython 3.11 it goes with the next call that the process makes",
-                  pid.value),
-      "Wait until it has gone on, or sample it (record without --mode trace).", ThingOf(pid));
+  return Because(Reason::kBeingTraced,
+                 fmt::format("process {} is being traced already, or the tracer of an earlier capture is still in it: "
+                             "on CPython 3.11 it ends with the next call of the process",
+                             pid.value),
+                 "Wait until the process has made a call, or sample it (record without --mode trace).", ThingOf(pid));
 }
 
 // A stub whose collector was killed leaves on its own after a while; we do not wait for that.
@@ -119,12 +118,12 @@ Result<QueuedCall> QueueLeave(const InjectionTarget& target, RemoteMemory& memor
     return *target.no_queue;
   }
   if (target.queue.breaker.holds_traced) {
-    return Error{Code::kUnimplemented, "no call may wait in this interpreter while its calls are traced", ""};
+    return Error{Code::kUnimplemented, "this interpreter allows no pending call while its calls are traced", ""};
   }
   CallGuard guard;
   guard.address = channel.leave_entry();  // nothing to wipe: a call that runs late is harmless
   if (memory.Read(guard.address, guard.bytes.data(), guard.bytes.size()) != ReadStatus::kOk) {
-    return NotTheSharedMemory("it does not say how to leave");
+    return NotTheSharedMemory("it has no exit address");
   }
   return QueuedCall::Put(target.pid, memory, target.queue, {channel.leave_entry(), RemoteAddr()}, guard,
                          Patience{deadline, nullptr});

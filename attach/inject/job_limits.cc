@@ -80,12 +80,12 @@ Result<void> Check(const Limit& limit, const Job& job, const JobNeeds& needs) {
   if (share.needed == 0 || share.used + share.needed + share.kept <= most) {
     return {};
   }
-  const std::string kept = share.kept > 0 ? fmt::format(", beside {} that it keeps for itself", share.kept) : "";
+  const std::string kept = share.kept > 0 ? fmt::format(", and {} are kept for the process itself", share.kept) : "";
   return Refusal(job.pid,
-                 fmt::format("process {} may have {} {} ({}) and has {}: what would be brought in needs {}{}",
+                 fmt::format("process {} may have {} {} ({}) and has {}: the code to load needs {} more{}",
                              job.pid.value, most, limit.unit, limit.name, share.used, share.needed, kept),
-                 fmt::format("raise its limit (prlimit --pid {} --{}=unlimited), {}or sample it, without --gpu",
-                             job.pid.value, limit.option, limit.is_of_buffer ? "take a smaller --buffer, " : ""));
+                 fmt::format("raise its limit (prlimit --pid {} --{}=unlimited), {}or sample it without --gpu",
+                             job.pid.value, limit.option, limit.is_of_buffer ? "use a smaller --buffer, " : ""));
 }
 
 // The shared memory is charged to our control group, as we touch it first.
@@ -96,13 +96,12 @@ Result<void> CheckMemoryGroup(Pid pid, const JobNeeds& needs) {
   if (!memory.has_value() || memory->room >= needed + kKept) {
     return {};
   }
-  return Refusal(
-      pid,
-      fmt::format("the control group of process {} ({}) has {} MiB of its {} MiB of memory left: what would be brought "
-                  "in needs {}, beside {} that are kept for the job",
-                  pid.value, memory->folder, memory->room / kMebibyte, memory->limit / kMebibyte, needed / kMebibyte,
-                  kKept / kMebibyte),
-      "raise that limit, take a smaller --buffer, or sample it, without --gpu");
+  return Refusal(pid,
+                 fmt::format("the control group of process {} ({}) has {} MiB of its {} MiB of memory left: the code "
+                             "to load needs {} MiB, and {} MiB are kept for the job",
+                             pid.value, memory->folder, memory->room / kMebibyte, memory->limit / kMebibyte,
+                             needed / kMebibyte, kKept / kMebibyte),
+                 "raise that limit, use a smaller --buffer, or sample it without --gpu");
 }
 
 // The number of filters of the first process of the job's PID namespace. Everything in a container runs under these
@@ -133,10 +132,10 @@ Result<void> CheckFilters(const ProcessStatus& status, Pid pid) {
     return {};
   }
   return Refusal(pid,
-                 fmt::format("process {} has a system call filter of its own (seccomp), which may kill it for what "
-                             "would be brought in: memfd_create, mmap and the like",
+                 fmt::format("process {} has its own system call filter (seccomp), which may kill it for the calls of "
+                             "the code to load (memfd_create, mmap and others)",
                              pid.value),
-                 "sample it, without --gpu, or use --force if its filter only refuses");
+                 "sample it without --gpu, or use --force if its filter only refuses calls");
 }
 
 }  // namespace

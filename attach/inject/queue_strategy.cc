@@ -15,12 +15,12 @@ Result<void> QueueApplies(const InjectionTarget& target) {
   }
   if (target.run_text.IsNull()) {
     return Error{Code::kUnimplemented,
-                 fmt::format("the interpreter of process {} does not tell where its functions are", target.pid.value),
+                 fmt::format("the functions of the interpreter of process {} were not found", target.pid.value),
                  "Sample it instead (record without --mode trace)."};
   }
   if (target.tails.empty()) {
     return Because(Reason::kNoRoomForText,
-                   fmt::format("process {} has no unused memory to put a text into", target.pid.value),
+                   fmt::format("process {} has no unused memory for the injected code", target.pid.value),
                    "Sample it instead (record without --mode trace).", ThingOf(target.pid));
   }
   return CheckStoppable(target.pid);

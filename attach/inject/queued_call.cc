@@ -43,18 +43,19 @@ Result<void> CheckStoppable(Pid pid) {
   PP_ASSIGN_OR_RETURN(const ProcessStatus status, ReadProcessStatus(pid));
   if (status.state == 'T') {
     return Because(Reason::kTargetStopped, fmt::format("process {} is stopped (SIGSTOP or job control)", pid.value),
-                   fmt::format("Let it go on first: kill -CONT {}", pid.value), ThingOf(pid));
+                   fmt::format("Continue it first: kill -CONT {}", pid.value), ThingOf(pid));
   }
   const bool runs = status.state == 'R';  // a frozen process is not running
   if (const std::string file = runs ? "" : FrozenGroupOf(pid); !file.empty()) {
-    return Because(Reason::kTargetStopped, fmt::format("process {} stands in a frozen cgroup ({})", pid.value, file),
+    return Because(Reason::kTargetStopped, fmt::format("process {} is in a frozen cgroup ({})", pid.value, file),
                    "Thaw the group first.", ThingOf(pid));
   }
   const Pid tracer = LastingTracer(pid, status);
   if (tracer.value != 0) {
-    return Because(Reason::kAlreadyTraced,
-                   fmt::format("process {} is traced by process {}, and only one may do so", pid.value, tracer.value),
-                   "End that debugger or tracer first.", ThingOf(pid));
+    return Because(
+        Reason::kAlreadyTraced,
+        fmt::format("process {} is traced by process {}, and Linux allows one tracer", pid.value, tracer.value),
+        "End that debugger or tracer first.", ThingOf(pid));
   }
   return {};
 }
@@ -121,8 +122,8 @@ Result<bool> QueuedCall::TryPut(State& state) {
   }
   if (HoldsAThread(*state.memory, state.queue)) {
     return Because(Reason::kForeignProfiler,
-                   fmt::format("the calls of a thread of process {} are traced by another tool, and this version of "
-                               "CPython may hold such a thread for good while somebody enters",
+                   fmt::format("another tool traces the calls of a thread of process {}, and this version of CPython "
+                               "may block such a thread forever while code is loaded",
                                state.pid.value),
                    "End that tool first, or sample the process instead (record without --mode trace).",
                    ThingOf(state.pid));

@@ -80,8 +80,8 @@ Result<std::optional<Error>> ResidentStub::FailureOf(Pid pid, RemoteMemory& memo
     if (stub.head.error != PP_ERROR_NONE) {
       return std::optional(StubFailure(stub.head.error, stub.head.error_step, stub.head.error_number));
     }
-    return std::optional(Error{
-        Code::kUnavailable, "the stub came up and left again before it was seen: its lease had ended", "Try again."});
+    return std::optional(Error{Code::kUnavailable,
+                               "the stub started and ended before it was seen: its lease had expired", "Try again."});
   }
   return std::optional<Error>();
 }
@@ -105,7 +105,7 @@ Result<void> ResidentStub::Report(RemoteMemory& memory, RemoteWriter& writer, st
   std::vector<uint8_t> now(kind->boot_size);
   if (memory.Read(boot, now.data(), now.size()) != ReadStatus::kOk ||
       std::memcmp(now.data(), kind->magic, sizeof kind->magic) != 0) {
-    return Error{Code::kGone, "the stub in the target has gone", ""};
+    return Error{Code::kGone, "the stub in the target is gone", ""};
   }
   ReportBootBlock(*kind, reported, now);
   return writer.Write(boot, now);

@@ -36,21 +36,20 @@ Error NotTaken(const InjectionTarget& target) {
   if (target.main_thread_only && !target.frame_hook) {
     return Because(
         Reason::kTargetIdle,
-        fmt::format("the main thread of process {} runs no Python code just now, and no other thread can let us in",
-                    pid),
-        "Try again when its main thread works, or sample instead.", ThingOf(target.pid));
+        fmt::format("the main thread of process {} runs no Python code now, and no other thread can be used", pid),
+        "Try again when its main thread runs Python code, or sample instead.", ThingOf(target.pid));
   }
-  return Because(Reason::kTargetIdle,
-                 fmt::format("no thread of process {} has come to run Python code: all of them wait, or are in long "
-                             "calls of C code",
-                             pid),
-                 "Give it more time, try again when it works, or sample instead.", ThingOf(target.pid));
+  return Because(
+      Reason::kTargetIdle,
+      fmt::format("no thread of process {} ran Python code in time: all of them wait, or are in long calls of C code",
+                  pid),
+      "Wait longer, try again when it runs Python code, or sample instead.", ThingOf(target.pid));
 }
 
 Error NoEffect(Pid pid) {
   return Because(Reason::kTracerNotLoaded,
-                 fmt::format("process {} ran what was to load the tracer, but it did not come up: its Python may have "
-                             "no os.memfd_create, be out of descriptors, or be kept from loading code",
+                 fmt::format("process {} ran the code that loads the tracer, but the tracer did not start: its Python "
+                             "may have no os.memfd_create, no free descriptors, or no right to load code",
                              pid.value),
                  "Sample it instead (record without --mode trace).", ThingOf(pid));
 }
@@ -83,7 +82,7 @@ class Attempt {
         return false;
       }
       if (patience_.go_on && !patience_.go_on()) {
-        return Error{Code::kCancelled, "the capture was ended before its target let us in", ""};
+        return Error{Code::kCancelled, "the capture was ended before it could load code into its target", ""};
       }
       if (!taken && now > remind_at) {
         PP_RETURN_IF_ERROR(running_.Remind());
@@ -170,8 +169,7 @@ Result<void> CheckHandlers(const InjectionTarget& target) {
     return {};
   }
   return Error{Code::kUnavailable,
-               fmt::format("process {} has set up signal handlers since it was looked at", target.pid.value),
-               "Try again."};
+               fmt::format("process {} has set signal handlers since it was checked", target.pid.value), "Try again."};
 }
 
 struct Run {
@@ -273,8 +271,8 @@ Result<std::unique_ptr<PropagatingText>> PlacePropagating(const InjectionTarget&
     return passing;
   }
   return Because(Reason::kNoRoomForText,
-                 fmt::format("process {} has signal handlers of its own, and no room for what lets them raise while it "
-                             "runs a text of ours: {}",
+                 fmt::format("process {} has its own signal handlers, and no room for the code that lets them raise "
+                             "exceptions during the injection: {}",
                              target.pid.value, passing.error().message),
                  "Sample it instead (record without --mode trace).", ThingOf(target.pid));
 }

@@ -65,7 +65,7 @@ Result<void> CheckSameUser(Pid pid) {
     return {};
   }
   return Error{Code::kPermissionDenied,
-               fmt::format("process {} opens files as user {}, who is not let to those of user {}", pid.value,
+               fmt::format("process {} opens files as user {}, who may not read those of user {}", pid.value,
                            status.uid_fs, ::geteuid()),
                ""};
 }
@@ -109,7 +109,7 @@ Result<void> ScriptFolder::Open() {
   }
   root_.reset(::open(ProcPath(pid_, "root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!root_.is_open()) {
-    return ErrnoError(errno, fmt::format("cannot look into the root directory of process {}", pid_.value));
+    return ErrnoError(errno, fmt::format("cannot open the root directory of process {}", pid_.value));
   }
   paths_ = Folders(pid_);
   return {};
@@ -125,8 +125,7 @@ Result<std::string> ScriptFolder::Make() {
       return path;
     }
   }
-  return Error{Code::kUnavailable,
-               fmt::format("process {} has no temporary directory in which a script for it could be put", pid_.value),
+  return Error{Code::kUnavailable, fmt::format("process {} has no temporary directory for the script", pid_.value),
                "Sample it instead (record without --mode trace)."};
 }
 
@@ -165,7 +164,7 @@ Result<void> ScriptFolder::Fill(std::string_view text) {
 Result<uint32_t> ScriptFolder::Readers() {
   struct stat info {};
   if (::fstat(file_.get(), &info) != 0) {
-    return ErrnoError(errno, "cannot look at the script of the target");
+    return ErrnoError(errno, "cannot check the script of the target");
   }
   const auto size = static_cast<uint64_t>(info.st_size);
   return static_cast<uint32_t>(size > size_ ? size - size_ : 0);

@@ -34,7 +34,7 @@ Result<void> ScriptApplies(const InjectionTarget& target) {
   PP_RETURN_IF_ERROR(CheckWelcome(target));
   if (!target.scripts || target.script_files == nullptr) {
     return Error{Code::kUnimplemented,
-                 fmt::format("the threads of process {} cannot be asked to run a script", target.pid.value),
+                 fmt::format("the threads of process {} cannot run a remote script", target.pid.value),
                  "Sample it instead (record without --mode trace)."};
   }
   return CheckStoppable(target.pid);
@@ -103,9 +103,10 @@ class ScriptedCall final : public RunningCall {
       }
     }
     if (asked_.empty()) {
-      return Because(Reason::kForeignScript,
-                     fmt::format("another debugger has asked the threads of process {} to run its script", pid_.value),
-                     "Try again when it is done.", ThingOf(pid_));
+      return Because(
+          Reason::kForeignScript,
+          fmt::format("another debugger is about to run its script in the threads of process {}", pid_.value),
+          "Try again when it is done.", ThingOf(pid_));
     }
     return true;
   }
@@ -153,7 +154,7 @@ class ScriptedCall final : public RunningCall {
 Result<std::unique_ptr<RunningCall>> PerformInScript(const InjectionTarget& target, RemoteMemory& memory,
                                                      const InjectedCall& call, const Patience& patience) {
   if (call.text.empty()) {
-    return Error{Code::kUnimplemented, "a script can call no function of ours", ""};
+    return Error{Code::kUnimplemented, "a script cannot call native functions", ""};
   }
   PP_ASSIGN_OR_RETURN(const std::string prefix, ScriptPrefix(target.pid));
   PP_ASSIGN_OR_RETURN(std::string path, target.script_files->Make());

@@ -9,29 +9,28 @@
 namespace ptrace_prof {
 
 Error NotTheSharedMemory(std::string_view why) {
-  return Because(Reason::kTracerLost,
-                 fmt::format("what the target shares is not the memory that was asked for: {}", why), "");
+  return Because(Reason::kTracerLost, fmt::format("the target shares the wrong memory: {}", why), "");
 }
 
 Error WrittenOver(std::string message) {
   return Because(Reason::kTracerLost, std::move(message),
-                 "Something in the process may write to memory that is not its own; else try again.");
+                 "Code in the process may have overwritten the shared memory. Try again.");
 }
 
 Result<void> CheckSealedMemory(const UniqueFd& file, uint64_t size) {
   const int seals = ::fcntl(file.get(), F_GET_SEALS);
   if (seals < 0) {
-    return NotTheSharedMemory("it is no memfd");
+    return NotTheSharedMemory("it is not a memfd");
   }
   struct stat info {};
   if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
-    return NotTheSharedMemory("it is no file");
+    return NotTheSharedMemory("it is not a file");
   }
   if ((seals & kSealsNeeded) != kSealsNeeded) {
     return Error{Code::kUnavailable, "the target has not sealed its memory yet", ""};
   }
   if (static_cast<uint64_t>(info.st_size) != size) {
-    return NotTheSharedMemory("its size is another");
+    return NotTheSharedMemory("its size is wrong");
   }
   return {};
 }

@@ -29,8 +29,9 @@ Result<std::vector<const InjectionStrategy*>> ChooseStrategies(const InjectionTa
     }
   }
   if (chosen.empty()) {
-    return refusal ? std::move(*refusal)
-                   : Error{Code::kInvalidArgument, fmt::format("there is no way in called \"{}\"", target.only), ""};
+    return refusal
+               ? std::move(*refusal)
+               : Error{Code::kInvalidArgument, fmt::format("there is no injection strategy \"{}\"", target.only), ""};
   }
   return chosen;
 }

@@ -11,7 +11,7 @@
 namespace ptrace_prof {
 namespace {
 
-Error NoStub(std::string_view why) { return {Code::kInvalidArgument, fmt::format("this is no stub: {}", why), ""}; }
+Error NoStub(std::string_view why) { return {Code::kInvalidArgument, fmt::format("this is not a stub: {}", why), ""}; }
 
 }  // namespace
 
@@ -62,7 +62,7 @@ Result<size_t> FindBootBlock(const StubKind& kind, std::span<const uint8_t> imag
   pp_boot_head head;
   std::memcpy(&head, image.data() + at, sizeof head);
   if (head.abi_version != kind.abi_version) {
-    return NoStub("it is of another version");
+    return NoStub("it has another version");
   }
   return at;
 }

@@ -36,11 +36,11 @@ std::string MemfdName(Pid pid, int32_t number) {
 
 // Root may still read its memory by a capability that does not cover its files.
 Error KeepsItsFiles(Pid pid) {
-  return Because(Reason::kTargetNotDumpable,
-                 fmt::format("process {} is protected from its own user (not dumpable), so the memory that it would "
-                             "share cannot be taken from it",
-                             pid.value),
-                 "sample it: record without --mode trace and without --gpu", ThingOf(pid));
+  return Because(
+      Reason::kTargetNotDumpable,
+      fmt::format("process {} is protected from its own user (not dumpable), so memory that it shares cannot be opened",
+                  pid.value),
+      "sample it: record without --mode trace and without --gpu", ThingOf(pid));
 }
 
 }  // namespace
@@ -90,10 +90,11 @@ Result<UniqueFd> TargetFiles::Take(const TargetFile& file) const {
                    "Tracing needs Linux 5.6 or later; sampling does not.");
   }
   if (!taken.is_open() && errno == EBADF) {
-    return Because(Reason::kTracerNotLoaded,
-                   fmt::format("process {} has closed descriptor {} just then: it may have become another program",
-                               pid_.value, file.number),
-                   "Try again.", ThingOf(pid_));
+    return Because(
+        Reason::kTracerNotLoaded,
+        fmt::format("process {} closed descriptor {} while it was being read: it may have become another program",
+                    pid_.value, file.number),
+        "Try again.", ThingOf(pid_));
   }
   if (!taken.is_open()) {
     return ErrnoError(errno, fmt::format("cannot share descriptor {} of process {}", file.number, pid_.value));

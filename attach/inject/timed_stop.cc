@@ -106,7 +106,7 @@ Result<void> RetryStops(const std::function<Result<bool>()>& attempt, const Erro
       return {};
     }
     if (patience.go_on && !patience.go_on()) {
-      return Error{Code::kCancelled, "the capture was ended before its target let us in", ""};
+      return Error{Code::kCancelled, "the capture was ended before it could load code into its target", ""};
     }
     if (MonotonicNow() > patience.deadline) {
       return done.has_error() ? Error{Code::kUnavailable, done.error().message, "Try again."} : otherwise;

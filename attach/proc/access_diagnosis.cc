@@ -57,7 +57,7 @@ constexpr Rule kAllowedInPrinciple[] = {
      }},
     {Reason::kSeccompDenied, [](const AccessFacts& f) { return f.asker.seccomp_mode != 0; },
      [](const AccessFacts& f) {
-       return Words{fmt::format("a seccomp filter forbids us the system call with which to read {}", Subject(f)),
+       return Words{fmt::format("a seccomp filter forbids the system calls that read {}", Subject(f)),
                     "run with a profile that allows ptrace and process_vm_readv: docker run "
                     "--cap-add=SYS_PTRACE … or --security-opt seccomp=unconfined"};
      }},
@@ -67,7 +67,8 @@ constexpr Rule kAllowedInPrinciple[] = {
 constexpr Rule kNoReadingForTheCapable[] = {
     {Reason::kUserNamespace, [](const AccessFacts& f) { return f.same_user_ns != true; },
      [](const AccessFacts& f) {
-       return Words{fmt::format("{} is in another user namespace, where our CAP_SYS_PTRACE does not count", Subject(f)),
+       return Words{fmt::format("{} belongs to another container (user namespace); our root rights do not apply there",
+                                Subject(f)),
                     "run ptrace-prof outside of the container (on the host, as root), or inside the target's own"};
      }},
 };
@@ -76,13 +77,14 @@ constexpr Rule kNoReadingForTheCapable[] = {
 constexpr Rule kNoReading[] = {
     {Reason::kCapabilityMissing, [](const AccessFacts& f) { return !SameIdentity(f) && f.self.uid_effective == 0; },
      [](const AccessFacts& f) {
-       return Words{fmt::format("{} belongs to {}, and we are root without CAP_SYS_PTRACE", Subject(f), f.target_user),
+       return Words{fmt::format("{} belongs to {}, and ptrace-prof runs as root without CAP_SYS_PTRACE", Subject(f),
+                                f.target_user),
                     std::string(kCapabilityRemedy)};
      }},
     {Reason::kCallerUidMismatch,
      [](const AccessFacts& f) { return !SameIdentity(f) && f.self.uid_fs != f.target.uid_real; },
      [](const AccessFacts& f) {
-       return Words{fmt::format("{} belongs to {}, and we run as {}", Subject(f), f.target_user, f.self_user),
+       return Words{fmt::format("{} belongs to {}, but ptrace-prof runs as {}", Subject(f), f.target_user, f.self_user),
                     fmt::format("run as {} or with sudo", f.target_user)};
      }},
     {Reason::kTargetChangedIds, [](const AccessFacts& f) { return !SameIdentity(f); },
@@ -95,7 +97,7 @@ constexpr Rule kNoReading[] = {
     {Reason::kTargetHasCapabilities,
      [](const AccessFacts& f) { return (f.target.cap_effective & ~f.self.cap_effective) != 0; },
      [](const AccessFacts& f) {
-       return Words{fmt::format("{} holds capabilities that we do not ({:#x})", Subject(f),
+       return Words{fmt::format("{} has capabilities that ptrace-prof lacks ({:#x})", Subject(f),
                                 f.target.cap_effective & ~f.self.cap_effective),
                     OneRight(f)};
      }},
@@ -108,7 +110,7 @@ constexpr Rule kNoReading[] = {
      }},
     {Reason::kUserNamespace, [](const AccessFacts& f) { return f.same_user_ns == false; },
      [](const AccessFacts& f) {
-       return Words{fmt::format("{} is in another user namespace than we are", Subject(f)),
+       return Words{fmt::format("{} is in another user namespace, such as that of a container", Subject(f)),
                     "run inside that namespace, or on the host with sudo"};
      }},
 };
@@ -117,7 +119,7 @@ constexpr Rule kNoReading[] = {
 constexpr Rule kNoAttaching[] = {
     {Reason::kYamaDenied, [](const AccessFacts& f) { return f.yama_scope == 3; },
      [](const AccessFacts& f) {
-       return Words{fmt::format("nobody may read {}: kernel.yama.ptrace_scope is 3 on this machine", Subject(f)),
+       return Words{fmt::format("no process may read {}: kernel.yama.ptrace_scope is 3 on this machine", Subject(f)),
                     "this setting holds until the next boot: remove it from /etc/sysctl.conf and /etc/sysctl.d and "
                     "reboot"};
      }},
@@ -128,8 +130,8 @@ constexpr Rule kNoAttaching[] = {
      }},
     {Reason::kYamaDenied, [](const AccessFacts& f) { return f.yama_scope == 1 && !HasPtraceCapability(f); },
      [](const AccessFacts& f) {
-       return Words{fmt::format("{} is not our descendant, and kernel.yama.ptrace_scope is 1: a process may read only "
-                                "those that it started",
+       return Words{fmt::format("{} was not started by ptrace-prof, and kernel.yama.ptrace_scope is 1: a process may "
+                                "read only its descendants",
                                 Subject(f)),
                     AllRights(f, "run with sudo, or: sudo sysctl kernel.yama.ptrace_scope=0") +
                         ", or start the program with `ptrace-prof record -- COMMAND`"};
@@ -156,7 +158,7 @@ Error ExplainAccess(const AccessFacts& facts) {
       return Because(rule.reason, std::move(words.message), std::move(words.remedy), std::move(thing));
     }
   }
-  Error error = ErrnoError(facts.refused_errno, "the kernel refuses to let us read " + Subject(facts),
+  Error error = ErrnoError(facts.refused_errno, "the kernel does not allow reading " + Subject(facts),
                            "a security module such as SELinux (deny_ptrace) or AppArmor may forbid it: see `sudo "
                            "dmesg`; in a container add --cap-add=SYS_PTRACE");
   error.reason = error.code == Code::kPermissionDenied ? Reason::kLsmDenied : error.reason;

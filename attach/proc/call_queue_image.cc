@@ -13,7 +13,7 @@ Error Unreadable(ReadStatus status) {
     case ReadStatus::kOk:
     case ReadStatus::kFault: break;
   }
-  return Because(Reason::kPythonDamaged, "the target's pending calls are not where they should be");
+  return Because(Reason::kPythonDamaged, "the target's pending calls were not found where CPython keeps them");
 }
 
 }  // namespace

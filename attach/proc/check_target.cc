@@ -35,8 +35,8 @@ Result<void> Ended(Pid pid, const ProcessStatus& status) {
   const Result<std::vector<int32_t>> threads = ListNumericEntries(ProcPath(pid, "task"));
   if (status.state == 'Z' && threads.has_value() && threads.value().size() > 1) {
     return Because(Reason::kMainThreadEnded,
-                   fmt::format("the main thread of process {} ({}) has ended although others go on: its memory cannot "
-                               "be reached under this pid",
+                   fmt::format("the main thread of process {} ({}) has ended, but others still run: its memory cannot "
+                               "be read through this pid",
                                pid.value, status.name),
                    "", ThingOf(pid));
   }
@@ -47,8 +47,8 @@ Result<void> Ended(Pid pid, const ProcessStatus& status) {
     return {};
   }
   return Because(Reason::kTargetIsZombie,
-                 fmt::format("process {} ({}) has ended; it is a zombie until its parent {} ({}) takes note", pid.value,
-                             status.name, status.ppid.value, NameOf(status.ppid)),
+                 fmt::format("process {} ({}) has ended; it stays a zombie until its parent {} ({}) reaps it",
+                             pid.value, status.name, status.ppid.value, NameOf(status.ppid)),
                  "profile its parent or a running process", ThingOf(pid));
 }
 
@@ -77,7 +77,7 @@ Result<void> CheckTarget(Pid pid) {
   }
   if (status.kernel_thread) {
     return Because(Reason::kTargetIsKernelThread,
-                   fmt::format("process {} ({}) is a thread of the kernel and runs no program", pid.value, status.name),
+                   fmt::format("process {} ({}) is a kernel thread and runs no program", pid.value, status.name),
                    "give the pid of a Python process", ThingOf(pid));
   }
   return {};

@@ -108,9 +108,8 @@ Error OnlyGrantedToRead(Pid pid) {
   return Because(
       Reason::kYamaDenied,
       ThingOf(pid) +
-          " can be sampled, thread by thread, and neither stopped as a whole nor traced: kernel.yama.ptrace_scope is "
-          "1, "
-          "and what the administrator of this machine waives of it in ptrace-profd's policy is sampling",
+          " can only be sampled, not traced or stopped as a whole: kernel.yama.ptrace_scope is 1, and the policy of "
+          "ptrace-profd allows only sampling despite it",
       "sample it without --blocking (--mode sample), or start the program with `ptrace-prof record -- COMMAND`",
       ThingOf(pid));
 }

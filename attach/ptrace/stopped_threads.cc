@@ -261,7 +261,7 @@ Result<void> StoppedThreads::AwaitStops(Nanos deadline, Until until) {
     if (MonotonicNow() > deadline) {
       return Error{Code::kDeadlineExceeded,
                    "thread " + std::to_string(seized_.front().value) + " of process " + std::to_string(pid_.value) +
-                       " did not stop in time: it waits uninterruptibly, or gets no CPU",
+                       " did not stop in time: it is in an uninterruptible wait, or gets no CPU",
                    "try again, or sample with --nonblocking"};
     }
     backoff.Wait();

@@ -18,7 +18,7 @@ void* Pointer(uint64_t value) { return reinterpret_cast<void*>(value); }
 
 Error Failed(int err) {
   return err == ESRCH ? ErrnoError(err, "cannot write code")
-                      : Error{Code::kFailedPrecondition, "nothing is mapped where code was to be written", ""};
+                      : Error{Code::kFailedPrecondition, "no memory is mapped at the address for the code", ""};
 }
 
 }  // namespace

@@ -27,8 +27,7 @@ std::string Things(uint64_t count, std::string_view thing) {
 
 std::string LeftOutBy(std::string_view option, const LeftOut& left_out) {
   return fmt::format("{} left out {} ({}{})", option, Things(left_out.functions, "function"),
-                     Things(left_out.calls, "call"),
-                     left_out.switched_off ? ", and those that came after they were switched off in the process" : "");
+                     Things(left_out.calls, "call"), left_out.switched_off ? "; later calls were not counted" : "");
 }
 
 }  // namespace
@@ -37,11 +36,11 @@ std::string Sentence(const LeftOut& left_out) {
   const std::string what = CleanText(left_out.what);
   switch (left_out.cause) {
     case LeftOutCause::kFilter:
-      return left_out.functions > 0 ? "" : fmt::format("--filter '{}' matched nothing that was called", what);
+      return left_out.functions > 0 ? "" : fmt::format("--filter '{}' matched none of the called functions", what);
     case LeftOutCause::kNotFiltered: return left_out.functions > 0 ? LeftOutBy("--filter", left_out) : "";
     case LeftOutCause::kExcluded:
       return left_out.functions > 0 ? LeftOutBy(fmt::format("--exclude '{}'", what), left_out)
-                                    : fmt::format("--exclude '{}' matched nothing that was called", what);
+                                    : fmt::format("--exclude '{}' matched none of the called functions", what);
     case LeftOutCause::kOverhead:
       return fmt::format("--max-overhead switched off {} after {}", what, Things(left_out.calls, "call"));
   }
@@ -60,7 +59,7 @@ std::vector<std::string> Sentences(const std::vector<LeftOut>& all) {
     }
   }
   if (named > kFunctionsNamed) {
-    sentences.push_back(fmt::format("--max-overhead switched off {} more, which the trace names",
+    sentences.push_back(fmt::format("--max-overhead switched off {} more; the trace lists them",
                                     Things(named - kFunctionsNamed, "function")));
   }
   return sentences;

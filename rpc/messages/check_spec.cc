@@ -86,7 +86,7 @@ Result<void> CheckGlobs(const OptionRow& row, const Message& holder, SpecDoor do
   const int count = holder.GetReflection()->FieldSize(holder, &row.field());
   if (static_cast<uint32_t>(count) > row.option.most()) {
     return Invalid(fmt::format("{} is given {} times", NameOf(row, door), count),
-                   fmt::format("give at most {}: one pattern may stand for many names", row.option.most()));
+                   fmt::format("give at most {}: one pattern can match many names", row.option.most()));
   }
   std::string unused;
   for (int i = 0; i < count; ++i) {
@@ -101,8 +101,8 @@ Result<void> CheckGlobs(const OptionRow& row, const Message& holder, SpecDoor do
 Result<void> CheckIds(const OptionRow& row, const Message& holder, SpecDoor door) {
   const int count = holder.GetReflection()->FieldSize(holder, &row.field());
   if (static_cast<uint32_t>(count) > row.option.most()) {
-    return Invalid(fmt::format("{} names {}", NameOf(row, door), count),
-                   fmt::format("name at most {}, or none for all of them", row.option.most()));
+    return Invalid(fmt::format("{} lists {} ids", NameOf(row, door), count),
+                   fmt::format("list at most {}, or none for all threads", row.option.most()));
   }
   for (int i = 0; i < count; ++i) {
     const int32_t id = holder.GetReflection()->GetRepeatedInt32(holder, &row.field(), i);
@@ -128,9 +128,8 @@ Result<void> CheckMode(const OptionRow& row, v1::Mode asked, SpecDoor door, cons
   if (GoesWith(row.option.modes(), mode)) {
     return {};
   }
-  return Invalid(
-      fmt::format("{} goes with {}, and not with {}", name, ModesText(row.option.modes(), door), NameOf(mode, door)),
-      fmt::format("leave {} out, or take that mode", name));
+  return Invalid(fmt::format("{} needs {}, not {}", name, ModesText(row.option.modes(), door), NameOf(mode, door)),
+                 fmt::format("leave {} out, or change the mode", name));
 }
 
 Result<void> CheckRow(const OptionRow& row, const v1::CaptureSpec& spec, SpecDoor door) {
@@ -158,16 +157,16 @@ Result<void> CheckVerb(const CaptureTask& task) {
   const bool needs_target = task.verb() == CaptureTask::RECORD || task.verb() == CaptureTask::DUMP;
   const bool has_target = task.spec().target().pid() != 0;
   if (needs_target && !has_target) {
-    return Invalid("the target is missing: target.pid is not given", "give target.pid");
+    return Invalid("target.pid is missing", "give target.pid");
   }
   if (task.verb() == CaptureTask::LIST && has_target) {
-    return Invalid("a list is of all processes, and a target is given", "leave the target out");
+    return Invalid("a list covers all processes, but a target is given", "leave the target out");
   }
   if (task.verb() != CaptureTask::RECORD && (task.spec().mode() > v1::MODE_SAMPLE || HasGpu(task.spec()))) {
-    return Invalid("calls and GPUs can be recorded, and nothing else", "leave mode and gpu out, or record");
+    return Invalid("traced calls and the GPU need a recording", "leave mode and gpu out, or record");
   }
   if (task.locals() && task.verb() != CaptureTask::DUMP) {
-    return Invalid("locals go with a dump of stacks", "leave locals out");
+    return Invalid("locals need a dump of stacks", "leave locals out");
   }
   return {};
 }
@@ -221,7 +220,7 @@ Result<void> CheckTask(const CaptureTask& task) {
   PP_RETURN_IF_ERROR(CheckVerb(task));
   if (!CaptureTask::Verb_IsValid(task.verb()) || !IsPrintable(task) || task.longest().seconds() < 0 ||
       task.longest().nanos() < 0) {
-    return Invalid("a task of a collector is out of bounds", "");
+    return Invalid("the task of a collector has a value out of range", "");
   }
   return CheckSpec(task.spec(), SpecDoor::kFields);
 }

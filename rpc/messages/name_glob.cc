@@ -11,10 +11,11 @@ constexpr size_t kNone = std::string_view::npos;
 constexpr size_t kMostShown = 64;  // characters of a pattern that a message quotes
 
 Error Bad(std::string_view text, std::string_view why) {
-  return {Code::kInvalidArgument,
-          fmt::format("'{}' is no pattern for names: {}",
-                      Shortened(CleanText(text.substr(0, kMaxGlobBytes)), kMostShown), why),
-          "* stands for any text, ? for one character, [a-z] for one of these; \\ takes the next one as it stands"};
+  return {
+      Code::kInvalidArgument,
+      fmt::format("'{}' is not a valid pattern: {}", Shortened(CleanText(text.substr(0, kMaxGlobBytes)), kMostShown),
+                  why),
+      "* matches any text, ? one character, [a-z] one of these; \\ before a character matches that character itself"};
 }
 
 bool IsContinuation(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
@@ -89,7 +90,7 @@ Result<NameGlob> NameGlob::Compile(std::string_view text) {
     return Bad(text, fmt::format("it is longer than {} bytes", kMaxGlobBytes));
   }
   if (CleanText(text) != text) {
-    return Bad(text, "it has a control character or malformed text in it");
+    return Bad(text, "it contains a control character or malformed text");
   }
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '\\' && ++i == text.size()) {

@@ -59,7 +59,7 @@ Result<void> SetCount(const OptionRow& row, std::string_view text, Message* hold
   uint32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number < row.option.min()) {
-    return NotAllowed(text, "a whole number that is allowed here",
+    return NotAllowed(text, "an allowed whole number",
                       fmt::format("write a whole number from {:.0f} to {:.0f}", row.option.min(), row.option.max()));
   }
   SetNumber(row.field(), number, holder);

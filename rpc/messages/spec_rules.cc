@@ -8,7 +8,7 @@ const std::vector<SpecRule>& SpecRules() {
          return spec.sample().blocking() && (spec.sample().nonblocking() || spec.sample().no_stops());
        },
        {"sample.blocking", "sample.nonblocking"},
-       "{0} stops the process for every sample, and {1} forbids it",
+       "{0} stops the process for every sample, but {1} forbids stops",
        "leave one of them out"},
       {[](const v1::CaptureSpec& spec) { return spec.trace().steps() > 0 && spec.trace().has_schedule(); },
        {"trace.steps", "trace.schedule"},
@@ -16,13 +16,13 @@ const std::vector<SpecRule>& SpecRules() {
        "leave {0} out: a schedule ends with its repeats"},
       {[](const v1::CaptureSpec& spec) { return spec.trace().has_schedule() && spec.trace().schedule().active() == 0; },
        {"trace.schedule.active"},
-       "a schedule must say how many steps are recorded, and {0} is missing",
-       "give {0} 1 or more"},
+       "{0} is missing: a schedule needs the number of steps to record",
+       "set {0} to 1 or more"},
       {[](const v1::CaptureSpec& spec) {
          return spec.force() && !HasGpu(spec) && !GoesWith(v1::Option::CALLS, spec.mode());
        },
        {"force", "gpu"},
-       "{0} goes with traced calls or with {1}, and nothing is brought into the process for samples",
+       "{0} needs traced calls or {1}: sampling loads nothing into the process",
        "leave {0} out"},
   };
   return rules;

@@ -73,13 +73,13 @@ Result<void> ParseWord(std::string_view text, v1::StepSchedule& schedule, std::a
     uint32_t value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (error != std::errc() || end != digits.data() + digits.size() || value < word.least || value > kMaxSteps) {
-      return Wrong(
-          fmt::format("{} is {}, which is no number from {} to {}", word.name, Shown(digits), word.least, kMaxSteps));
+      return Wrong(fmt::format("{} is {}, which is not a number from {} to {}", word.name, Shown(digits), word.least,
+                               kMaxSteps));
     }
     (schedule.*word.set)(value);
     return {};
   }
-  return Wrong(fmt::format("{} is not one of its words", Shown(text)));
+  return Wrong(fmt::format("{} is not a known word", Shown(text)));
 }
 
 }  // namespace
@@ -120,7 +120,7 @@ Result<v1::StepSchedule> ParseStepSchedule(std::string_view text) {
   }
   constexpr size_t kActive = 3;
   if (!seen[kActive]) {
-    return Wrong("it does not say how many steps are active");
+    return Wrong("active, the number of steps to record, is missing");
   }
   return schedule;
 }
@@ -134,7 +134,7 @@ std::string PrintStepSchedule(const v1::StepSchedule& schedule) {
 }
 
 std::string_view CautionOf(const v1::StepSchedule& schedule) {
-  return schedule.warmup() == 0 ? "There is no warm-up step: what starting costs falls into the first recorded one."
+  return schedule.warmup() == 0 ? "There is no warm-up step: the first recorded step includes the cost of starting."
                                 : "";
 }
 

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kKey = "task=";
 
 Error NotATask(std::string_view why) {
-  return Error{Code::kInvalidArgument, "this is no task for a collector: " + std::string(why), ""};
+  return Error{Code::kInvalidArgument, "invalid task of a collector: " + std::string(why), ""};
 }
 
 }  // namespace
@@ -22,7 +22,7 @@ std::string EncodeTask(const CaptureTask& task) { return std::string(kKey) + ToH
 
 Result<CaptureTask> DecodeTask(std::string_view word) {
   if (!word.starts_with(kKey)) {
-    return NotATask("it does not begin as one");
+    return NotATask("it does not begin with task=");
   }
   const auto bytes = FromHexadecimal(word.substr(kKey.size()));
   CaptureTask task;

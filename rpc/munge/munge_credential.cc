@@ -21,12 +21,12 @@ namespace ptrace_prof {
 namespace {
 
 constexpr char kStartIt[] =
-    "start munged on this machine (systemctl start munge); where it has another socket, a client names that with "
-    "--munge-socket, the policy of ptrace-profd with munge_socket";
-constexpr char kNewOne[] = "each call needs a credential of its own, which --munge and Tls(munge=True) get for it";
+    "start munged on this machine (systemctl start munge); if it uses another socket, name it with --munge-socket "
+    "(client) or munge_socket (policy of ptrace-profd)";
+constexpr char kNewOne[] = "each call needs its own credential: --munge and Tls(munge=True) get one for each call";
 constexpr char kClocks[] =
-    "do the clocks of both machines agree? A credential is good for some minutes, and for one call";
-constexpr char kSameKey[] = "both machines must be of one cluster: munged needs the same key on both";
+    "check that the clocks of both machines agree; a credential is valid for some minutes, and for one call";
+constexpr char kSameKey[] = "use machines of one cluster: munged needs the same key on both";
 
 // The errors of libmunge that need words of their own. All others are faults of munged, of the library or of ours.
 struct Meaning {
@@ -63,7 +63,7 @@ Context ContextFor(const std::string& socket) {
   return context;
 }
 
-Error NoContext() { return Because(Reason::kOutOfResources, "there is no memory for libmunge", "free some"); }
+Error NoContext() { return Because(Reason::kOutOfResources, "no memory is left for libmunge", "free some memory"); }
 
 Error NoAnswer(const std::string& socket, std::string_view why) {
   return {Code::kUnavailable, fmt::format("munged does not answer at {}: {}", socket, why), kStartIt};
@@ -74,7 +74,7 @@ Error ErrorOf(const Context& context, munge_err_t error, std::string_view what, 
   const std::string words = CleanText(said == nullptr ? ::munge_strerror(error) : said);
   const auto* meaning = std::ranges::find(kMeanings, error, &Meaning::error);
   if (meaning == std::end(kMeanings)) {
-    return {Code::kInternal, fmt::format("{}: {}", what, words), "the log of munged may say more"};
+    return {Code::kInternal, fmt::format("{}: {}", what, words), "see the log of munged"};
   }
   return meaning->code == Code::kUnavailable
              ? NoAnswer(socket, words)
@@ -117,7 +117,7 @@ Result<std::string> MakeMungeCredential(const std::string& payload, const std::s
       ::munge_encode(&credential, context.get(), payload.data(), static_cast<int>(payload.size()));
   const Allocated owned(credential, &::free);
   if (error != EMUNGE_SUCCESS) {
-    return ErrorOf(context, error, "munged makes no credential for us", socket);
+    return ErrorOf(context, error, "munged made no credential", socket);
   }
   return std::string(credential);
 }

@@ -6,7 +6,8 @@ namespace ptrace_prof {
 namespace {
 
 constexpr char kMakeOne[] =
-    "have one made for each call: --munge, in Python Tls(munge=True); in metadata, authorization: munge CREDENTIAL";
+    "send a new credential with each call: --munge, in Python Tls(munge=True); in metadata, authorization: munge "
+    "CREDENTIAL";
 
 Error Refusal(std::string message, std::string remedy) {
   return Because(Reason::kUnauthenticated, std::move(message), std::move(remedy));
@@ -17,9 +18,10 @@ Error Refusal(std::string message, std::string remedy) {
 MungeVerdict MungeVerifier::Verify(const CallClaims& claims, const std::string& socket) {
   const auto credential = CredentialIn(claims.authorization);
   if (!credential.has_value()) {
-    return {std::nullopt, Refusal(claims.authorization.empty() ? "this call shows no MUNGE credential"
-                                                               : "what this call shows is no MUNGE credential",
-                                  kMakeOne)};
+    return {std::nullopt,
+            Refusal(claims.authorization.empty() ? "the call has no MUNGE credential"
+                                                 : "the authorization of the call is not a MUNGE credential",
+                    kMakeOne)};
   }
   const auto word = worker_.Read(*credential, socket);
   if (word.has_error()) {
@@ -33,7 +35,7 @@ Result<void> MungeVerifier::Compare(const MungeWord& word, const CallClaims& cla
   const std::string whose = fmt::format("the MUNGE credential of user {}", word.uid.value);
   const auto binding = FromPayload(word.payload);
   if (!binding.has_value()) {
-    return Refusal(whose + " was made for something else than ptrace-profd", kMakeOne);
+    return Refusal(whose + " was not made for ptrace-profd", kMakeOne);
   }
   if (binding->method != claims.method) {
     return Refusal(fmt::format("{} is for another call: {}", whose, binding->method), kMakeOne);
@@ -41,15 +43,15 @@ Result<void> MungeVerifier::Compare(const MungeWord& word, const CallClaims& cla
   switch (server_.Matches(binding->host)) {
     case HostMatch::kNamed: return {};
     case HostMatch::kByWildcard:
-      return Refusal(
-          fmt::format("{} is for {}, which our certificate names by a wildcard only: other machines may have "
-                      "that too",
-                      whose, binding->host),
-          "have the administrator of that machine give ptrace-profd a certificate with its own name");
+      return Refusal(fmt::format("{} is for {}, which the server's certificate matches only by a wildcard: other "
+                                 "machines may match it too",
+                                 whose, binding->host),
+                     "ask the administrator of that machine to give ptrace-profd a certificate with its own name");
     case HostMatch::kNot: break;
   }
-  return Refusal(fmt::format("{} is for the host {}, and our certificate is not", whose, binding->host),
-                 "it was meant for another machine; ask this one by a name that its certificate has");
+  return Refusal(
+      fmt::format("{} is for the host {}, which the server's certificate does not name", whose, binding->host),
+      "connect to this machine by a name that its certificate contains");
 }
 
 }  // namespace ptrace_prof

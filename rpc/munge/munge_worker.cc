@@ -20,8 +20,8 @@ std::chrono::nanoseconds Lasting(Nanos time) { return std::chrono::nanoseconds(t
 
 Error Late(const std::string& socket) {
   return {Code::kUnavailable,
-          fmt::format("munged does not answer at {}: it takes connections and says nothing", socket),
-          "look at its log, and start it again on this machine (systemctl restart munge)"};
+          fmt::format("munged does not answer at {}: it accepts connections but sends nothing", socket),
+          "check its log, and restart it on this machine (systemctl restart munge)"};
 }
 
 }  // namespace

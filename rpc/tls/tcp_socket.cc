@@ -25,8 +25,8 @@ struct BoundAddress {
 };
 
 Error BadAddress(const std::string& written, const std::string& option) {
-  return {Code::kInvalidArgument, fmt::format("{} '{}' is no address", option, written),
-          "give 127.0.0.1:PORT, [::1]:PORT or another address of this machine by its number"};
+  return {Code::kInvalidArgument, fmt::format("{} '{}' is not a valid address", option, written),
+          "give 127.0.0.1:PORT, [::1]:PORT or another numeric address of this machine"};
 }
 
 BoundAddress AddressOf(const TcpEndpoint& endpoint) {

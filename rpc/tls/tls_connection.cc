@@ -22,7 +22,7 @@ constexpr size_t kOutBytes = 64 * 1024;               // the four records that g
 constexpr long kGatheredBytes = kOutBytes + 4 * 256;  // with the overhead of TLS for each
 constexpr int kRounds = 8;                            // then another connection gets its turn
 constexpr size_t kMostDiscarded = 1 << 20;
-constexpr char kGetSigned[] = "connect with a certificate that the authority of --tls-client-ca has signed";
+constexpr char kGetSigned[] = "connect with a certificate signed by the authority of --tls-client-ca";
 constexpr int kIsRevoked = X509_V_ERR_CERT_REVOKED;
 constexpr int kTroublesOfLists[] = {
     X509_V_ERR_UNABLE_TO_GET_CRL,
@@ -64,8 +64,8 @@ int TlsConnection::OnVerified(int good, X509_STORE_CTX* store) {
                         fmt::format("the certificate of {} is not accepted: {}",
                                     shown == nullptr ? "a client" : Describe(ReadPeerCertificate(shown)),
                                     X509_verify_cert_error_string(error)),
-                        is_of_list            ? "give a list of each authority in --tls-crl that is up to date; SIGHUP"
-                        : error == kIsRevoked ? "it is on the list of --tls-crl: have a new one made"
+                        is_of_list            ? "put a current list of each authority into --tls-crl, then send SIGHUP"
+                        : error == kIsRevoked ? "it is in the list of --tls-crl: get a new certificate"
                                               : kGetSigned};
     if (is_of_list) {
       X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION);
@@ -208,7 +208,7 @@ void TlsConnection::Advance() {
 
 void TlsConnection::Lose() {
   if (state_ == State::kHandshake) {
-    Refuse({Code::kUnauthenticated, fmt::format("{}: it went away before it said who it is", address_), ""});
+    Refuse({Code::kUnauthenticated, fmt::format("{}: the client disconnected during the TLS handshake", address_), ""});
   }
   state_ = State::kClosed;
 }

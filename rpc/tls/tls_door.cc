@@ -155,8 +155,8 @@ void TlsDoor::AcceptSome() {
     }
     TcpPeer peer = PeerOf(network.get());
     if (!rate_.Admit(peer.host, MonotonicNow())) {
-      ReportRefused(Because(Reason::kQuota, fmt::format("{}: its host connects too often", peer.address),
-                            fmt::format("connect less often: {:g} times a second and {} times at once are let pass",
+      ReportRefused(Because(Reason::kQuota, fmt::format("{}: this host connects too often", peer.address),
+                            fmt::format("connect less often: {:g} times a second and {} times at once are allowed",
                                         1 / options_.pause_of_host.seconds(), options_.max_at_once_of_host)));
       continue;
     }
@@ -186,7 +186,8 @@ void TlsDoor::MakeRoom(const std::string& host) {
   if (oldest != entries_.end()) {
     oldest->second.connection->Refuse(
         {Code::kResourceExhausted,
-         fmt::format("{}: turned away for others who wait to say who they are", oldest->second.connection->address()),
+         fmt::format("{}: closed during the TLS handshake, as too many newer connections wait",
+                     oldest->second.connection->address()),
          "connect less often"});
     oldest->second.connection->Lose();
     Settle(oldest);
@@ -259,7 +260,7 @@ void TlsDoor::LetIn(Entry& entry) {
   if (identity.has_error()) {
     arrival.verdict = std::move(identity).error();
   } else if (serving_ >= options_.max_connections) {
-    arrival.verdict = Because(Reason::kQuota, "there are as many connections over TCP as may be", "try again later");
+    arrival.verdict = Because(Reason::kQuota, "the limit of connections over TCP is reached", "try again later");
   } else {
     arrival.peer = std::move(identity).value();
     arrival.peer.certificate = std::make_shared<const PeerCertificate>(certificate);
@@ -305,7 +306,7 @@ void TlsDoor::RefuseLate() {
       connection.Refuse({Code::kUnauthenticated,
                          fmt::format("{}: no TLS handshake within {} s", connection.address(),
                                      options_.handshake_patience.value / 1'000'000'000),
-                         "the address is for clients with a certificate: --host tls://HOST:PORT"});
+                         "connect with TLS and a certificate: --host tls://HOST:PORT"});
     }
     connection.Lose();
     Settle(at);

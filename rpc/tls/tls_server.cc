@@ -17,7 +17,7 @@ constexpr int kDeepestChain = 8;
 
 Error BadFile(const std::string& what, const std::string& file) {
   return {Code::kInvalidArgument, fmt::format("cannot use {} as {}: {}", file, what, TakeTlsTrouble("it holds none")),
-          "give a PEM file; `openssl x509 -in FILE -text` and `openssl pkey -in FILE -check` tell what is in it"};
+          "give a PEM file; `openssl x509 -in FILE -text` and `openssl pkey -in FILE -check` show its contents"};
 }
 
 // Chooses "h2" from the client's list, or nothing.
@@ -37,8 +37,8 @@ Result<void> CheckKeyFile(const std::string& key) {
   }
   if ((there.st_mode & 07) != 0) {
     return Error{Code::kPermissionDenied,
-                 fmt::format("everybody may use the key {}: it has mode {:o}", key, there.st_mode & 07777),
-                 fmt::format("chmod 600 {}, and make a new one where others may have read it", key)};
+                 fmt::format("other users can access the key {}: its mode is {:o}", key, there.st_mode & 07777),
+                 fmt::format("chmod 600 {}; if others may have read it, make a new key", key)};
   }
   return {};
 }

@@ -28,18 +28,19 @@ struct Objection {
   const char* remedy;
 };
 constexpr Objection kObjections[] = {
-    {SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED, "our certificate has expired, or is not valid yet",
-     "get a new one; `openssl x509 -in FILE -noout -dates` tells when it is valid"},
-    {SSL_R_TLSV1_ALERT_UNKNOWN_CA, "our certificate is not signed by an authority that it knows",
-     "show one that is (--tls-cert, with the chain behind it), or have the authority added to its --tls-client-ca"},
-    {SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED, "it wants a client certificate, and we show none",
+    {SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED, "the client certificate has expired, or is not valid yet",
+     "get a new one; `openssl x509 -in FILE -noout -dates` shows when it is valid"},
+    {SSL_R_TLSV1_ALERT_UNKNOWN_CA, "the client certificate is not signed by an authority that the server trusts",
+     "give one that is (--tls-cert, with its whole chain), or have the authority added to the server's "
+     "--tls-client-ca"},
+    {SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED, "the server requires a client certificate, and none was given",
      "give --tls-cert and --tls-key"},
-    {SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED, "our certificate has been revoked", "get a new one"},
-    {SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE, "our certificate is not one for clients",
+    {SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED, "the client certificate has been revoked", "get a new one"},
+    {SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE, "the certificate is not valid for clients",
      "have it made with extendedKeyUsage = clientAuth"},
-    {SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, "something is wrong with our certificate",
-     "`openssl verify -CAfile CA FILE` may tell; the log of ptrace-profd does"},
-    {SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, "it does not speak TLS 1.3", "is it a ptrace-profd?"},
+    {SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, "the client certificate is invalid",
+     "see the log of ptrace-profd, or run `openssl verify -CAfile CA FILE`"},
+    {SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, "the server does not support TLS 1.3", "check that a ptrace-profd runs there"},
 };
 
 Error Unreachable(const std::string& server, std::string_view what, std::string remedy) {
@@ -48,8 +49,8 @@ Error Unreachable(const std::string& server, std::string_view what, std::string 
 }
 
 Error Unwanted(const std::string& server, std::string_view what, std::string remedy) {
-  return Because(Reason::kUnauthenticated, fmt::format("tls://{} refuses us: {}", server, what), std::move(remedy),
-                 "server tls://" + server);
+  return Because(Reason::kUnauthenticated, fmt::format("tls://{} refused the connection: {}", server, what),
+                 std::move(remedy), "server tls://" + server);
 }
 
 Result<UniqueFd> Connect(const std::string& server) {
@@ -62,8 +63,8 @@ Result<UniqueFd> Connect(const std::string& server) {
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* raw = nullptr;
   if (const int failed = ::getaddrinfo(host.c_str(), server.c_str() + colon + 1, &wanted, &raw); failed != 0) {
-    return Unreachable(server, fmt::format("the name of the host is not known ({})", ::gai_strerror(failed)),
-                       "is it written as in DNS or /etc/hosts?");
+    return Unreachable(server, fmt::format("the host name is unknown ({})", ::gai_strerror(failed)),
+                       "check its spelling, DNS and /etc/hosts");
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> found(raw, &::freeaddrinfo);
   int reason = EHOSTUNREACH;
@@ -77,7 +78,7 @@ Result<UniqueFd> Connect(const std::string& server) {
     reason = errno == EINPROGRESS ? ETIMEDOUT : errno;
   }
   return Unreachable(server, ErrnoError(reason, "TCP").message,
-                     "does ptrace-profd run there with --listen-tcp, and does a firewall let us through?");
+                     "check that ptrace-profd runs there with --listen-tcp, and that no firewall blocks the port");
 }
 
 Result<void> UseFiles(SSL_CTX* context, const TlsFiles& files) {
@@ -112,9 +113,8 @@ Error WhatWasSaid(SSL* ssl, const std::string& server, const std::string& name) 
   const int reason = ERR_GET_REASON(ERR_peek_error());
   if (const long verdict = SSL_get_verify_result(ssl); verdict != X509_V_OK) {
     return Unreachable(
-        server,
-        fmt::format("its certificate is not accepted as that of {}: {}", name, X509_verify_cert_error_string(verdict)),
-        "give the authority that signed it with --tls-ca; --tls-server-name says for which name it is");
+        server, fmt::format("its certificate is not accepted for {}: {}", name, X509_verify_cert_error_string(verdict)),
+        "give the authority that signed it with --tls-ca, or the name in the certificate with --tls-server-name");
   }
   for (const Objection& objection : kObjections) {
     if (reason == objection.reason) {
@@ -122,10 +122,11 @@ Error WhatWasSaid(SSL* ssl, const std::string& server, const std::string& name) 
     }
   }
   if (reason == SSL_R_WRONG_VERSION_NUMBER) {
-    return Unreachable(server, "what answers there does not speak TLS", "is it the address of --listen-tcp?");
+    return Unreachable(server, "the server there does not use TLS",
+                       "use the address that ptrace-profd has in --listen-tcp");
   }
   const std::string trouble = TakeTlsTrouble("");
-  return trouble.empty() ? Error{} : Unreachable(server, trouble, "the log of ptrace-profd may say more");
+  return trouble.empty() ? Error{} : Unreachable(server, trouble, "see the log of ptrace-profd");
 }
 
 }  // namespace

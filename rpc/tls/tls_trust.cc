@@ -20,8 +20,8 @@ constexpr char kRevoked[] = "the list of revoked certificates";
 Error BadFile(const char* what, const std::string& file, const std::string& trouble) {
   const bool is_list = what == kRevoked;
   return {Code::kInvalidArgument, fmt::format("cannot use {} as {}: {}", file, what, trouble),
-          is_list ? "give a PEM file; `openssl crl -in FILE -text` tells what is in it"
-                  : "give a PEM file; `openssl x509 -in FILE -text` tells what is in it"};
+          is_list ? "give a PEM file; `openssl crl -in FILE -text` shows its contents"
+                  : "give a PEM file; `openssl x509 -in FILE -text` shows its contents"};
 }
 
 // Reads all objects that `read` finds in a file; at least one must be there.

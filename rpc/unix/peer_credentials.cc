@@ -36,7 +36,7 @@ Result<std::vector<uint32_t>> ReadGroups(int connection) {
     failed = ::getsockopt(connection, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size);
   }
   if (failed != 0) {
-    return ErrnoError(errno, "cannot learn the groups of who connects");
+    return ErrnoError(errno, "cannot read the groups of the client");
   }
   groups.resize(size / sizeof(uint32_t));
   return groups;
@@ -48,16 +48,17 @@ Result<PeerIdentity> ReadPeerIdentity(int connection) {
   ucred peer{};
   socklen_t size = sizeof peer;
   if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
-    return ErrnoError(errno, "cannot learn who connects");
+    return ErrnoError(errno, "cannot read the user and process of the client");
   }
   if (peer.pid <= 0) {
-    return Error{Code::kUnauthenticated, "who connects is outside of our PID namespace",
+    return Error{Code::kUnauthenticated, "the client is outside of the PID namespace of ptrace-profd",
                  "run ptrace-profd in the PID namespace of the host"};
   }
   if (peer.uid == OverflowUid()) {
-    return Error{Code::kUnauthenticated,
-                 fmt::format("process {} connects as a user who has no number here ({})", peer.pid, peer.uid),
-                 "connect as a user with a number of its own in the user namespace of ptrace-profd"};
+    return Error{
+        Code::kUnauthenticated,
+        fmt::format("process {} connects as a user without an id in this user namespace ({})", peer.pid, peer.uid),
+        "connect as a user that has an id in the user namespace of ptrace-profd"};
   }
   PP_ASSIGN_OR_RETURN(std::vector<uint32_t> groups, ReadGroups(connection));
   return PeerIdentity{.uid = peer.uid, .gid = peer.gid, .groups = std::move(groups), .pid = Pid(peer.pid)};

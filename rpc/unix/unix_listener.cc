@@ -34,7 +34,7 @@ constexpr size_t kWideConnections = 32;                   // of one user
 constexpr int kMostCalls = 128;                           // at once, on each of these
 constexpr int kFewCalls = 16;                             // on each of a user's further connections
 constexpr Uid kRefusedUser{0xffffffff};                   // for all refused peers together; not the number of any user
-const Error kNoDescriptor{Code::kResourceExhausted, "no descriptor is left for another connection",
+const Error kNoDescriptor{Code::kResourceExhausted, "no file descriptor is left for another connection",
                           "raise `ulimit -n`"};
 
 bool Watch(int epoll, int fd, uint32_t events, uint64_t id) {
@@ -168,8 +168,8 @@ void UnixListener::RetireGreedy() {
     } else if (IsGreedy(connection, memory > kTooMuchMemory)) {
       greedy.push_back(id);
       options_.on_refused(connection.peer,
-                          Because(Reason::kQuota, "a client began more calls than it may, or did not say what they are",
-                                  "keep to the SETTINGS of HTTP/2, and send requests whole"));
+                          Because(Reason::kQuota, "a client began more calls than allowed, or sent incomplete requests",
+                                  "keep to the SETTINGS of HTTP/2, and send complete requests"));
     }
   }
   for (const uint64_t id : greedy) {
@@ -254,8 +254,8 @@ void UnixListener::Receive(Arrival arrival) {
   const size_t most = options_.max_connections - (peer.is_administrator ? 0 : options_.reserved);
   if (const size_t there = connections(); there >= most) {  // not even room for a refusal
     options_.on_refused(peer, {Code::kResourceExhausted,
-                               fmt::format("there are {} connections already, of {}: process {} is turned away", there,
-                                           most, peer.pid.value),
+                               fmt::format("{} of {} connections are in use: the connection of process {} was refused",
+                                           there, most, peer.pid.value),
                                ""});
     return;
   }

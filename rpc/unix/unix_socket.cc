@@ -27,7 +27,8 @@ Result<sockaddr_un> Address(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.empty() || path.find('\0') != std::string::npos) {
-    return Error{Code::kInvalidArgument, "the path of the socket is empty or has a zero in it", "give another path"};
+    return Error{Code::kInvalidArgument, "the path of the socket is empty or contains a zero byte",
+                 "give another path"};
   }
   if (path.size() >= sizeof address.sun_path) {
     return Error{Code::kInvalidArgument,
@@ -77,8 +78,8 @@ Result<UniqueFd> LockFolder(const std::string& path, SocketAccess access) {
   }
   UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd.is_open() && !Lock(fd.get())) {
-    return ErrnoError(errno, fmt::format("somebody else keeps the folder {} for the socket locked (flock)", folder),
-                      fmt::format("`fuser {}` tells who; or choose another socket with --socket", folder));
+    return ErrnoError(errno, fmt::format("another process keeps the folder {} for the socket locked (flock)", folder),
+                      fmt::format("`fuser {}` shows which; or choose another socket with --socket", folder));
   }
   if (!fd.is_open()) {
     return ErrnoError(errno, fmt::format("cannot use the folder {} for the socket", folder),
@@ -86,7 +87,7 @@ Result<UniqueFd> LockFolder(const std::string& path, SocketAccess access) {
   }
   struct stat there {};
   if (for_all && ((made && ::fchmod(fd.get(), 0755) != 0) || ::fstat(fd.get(), &there) != 0)) {
-    return ErrnoError(errno, fmt::format("cannot open the folder {} to others", folder));
+    return ErrnoError(errno, fmt::format("cannot give other users access to the folder {}", folder));
   }
   if (for_all && (there.st_mode & S_IXOTH) == 0) {
     return Error{Code::kFailedPrecondition,
@@ -124,7 +125,7 @@ Result<void> ClearPath(const std::string& path, const sockaddr_un& address) {
     return errno == ENOENT ? Result<void>() : ErrnoError(errno, "cannot look at " + path);
   }
   if (!S_ISSOCK(there.st_mode)) {
-    return Error{Code::kAlreadyExists, fmt::format("{} exists and is no socket", path),
+    return Error{Code::kAlreadyExists, fmt::format("{} exists and is not a socket", path),
                  "remove it, or choose another socket with --socket"};
   }
   PP_ASSIGN_OR_RETURN(const int answer, TryToConnect(address));
@@ -133,11 +134,12 @@ Result<void> ClearPath(const std::string& path, const sockaddr_un& address) {
                  "stop it, or choose another socket with --socket"};
   }
   if (there.st_uid != ::geteuid()) {
-    return Error{Code::kPermissionDenied, fmt::format("{} belongs to user {}, not to us", path, there.st_uid),
+    return Error{Code::kPermissionDenied,
+                 fmt::format("{} belongs to user {}, not to the user of this server", path, there.st_uid),
                  "choose another socket with --socket"};
   }
   if (answer != ECONNREFUSED && answer != EACCES) {
-    return ErrnoError(answer, "cannot tell whether somebody answers at " + path);
+    return ErrnoError(answer, "cannot check whether a server answers at " + path);
   }
   return ::unlink(path.c_str()) == 0
              ? Result<void>()
@@ -171,7 +173,7 @@ Result<UnixSocketFile> FindUnixSocket(const std::string& path) {
   const bool is_there = folder != nullptr && ::lstat(path.c_str(), &there) == 0;
   if (!is_there || !S_ISSOCK(there.st_mode)) {
     return ErrnoError(is_there ? ENOTSOCK : errno, "cannot find the socket " + path + " again",
-                      "is something removing files there?");
+                      "check whether another program removes files there");
   }
   return Identify(folder.get(), path.substr(path.rfind('/') + 1), there);
 }
@@ -206,13 +208,14 @@ Result<UniqueFd> ConnectToUnixSocket(const std::string& path) {
                    "run as that user or as root, or start a ptrace-profd of your own"};
     case ECONNREFUSED:
       if (struct stat info{}; ::stat(path.c_str(), &info) == 0 && !S_ISSOCK(info.st_mode)) {
-        return Because(Reason::kServerUnreachable, path + " is no socket",
+        return Because(Reason::kServerUnreachable, path + " is not a socket",
                        "name the one of ptrace-profd: --host unix:PATH");
       }
-      return Because(Reason::kServerUnreachable, fmt::format("nobody answers at {}", path),
+      return Because(Reason::kServerUnreachable, fmt::format("no server answers at {}", path),
                      "start ptrace-profd again: the one that made this socket has ended");
     case EAGAIN:
-      return Because(Reason::kServerUnreachable, fmt::format("too many wait at {} already", path), "try again");
+      return Because(Reason::kServerUnreachable, fmt::format("too many connections are waiting at {}", path),
+                     "try again");
     default: return ErrnoError(errno, "cannot connect to " + path);
   }
 }

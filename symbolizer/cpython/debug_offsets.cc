@@ -56,7 +56,7 @@ class RawOffsets {
 
 Error Nonsense(const PythonVersion& version, std::string_view what, uint64_t value) {
   return Because(Reason::kPythonDamaged,
-                 fmt::format("the target describes itself as CPython {} with {} = {}, which cannot be",
+                 fmt::format("the target describes itself as CPython {} with {} = {}, which is impossible",
                              ToString(version), what, value),
                  "Its memory may be damaged, or it is a modified CPython.");
 }
@@ -180,7 +180,7 @@ Result<std::span<const DebugOffsetsEntry>> EntriesFor(const PythonVersion& versi
   if (entries.empty()) {
     return Because(Reason::kPythonUnsupported,
                    fmt::format("CPython {} is not supported: {} are", name, SupportedRange()),
-                   "A newer ptrace-prof may read it.");
+                   "Try a newer ptrace-prof.");
   }
   if (version.release_level != 0xF && version.release_level != 0xC) {
     return Because(Reason::kPythonTestRelease,

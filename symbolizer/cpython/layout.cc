@@ -157,8 +157,9 @@ Result<void> CheckField(const Layout& layout, const LayoutField& field) {
   const uint32_t bound = IsLarge(field.name) ? kMaxLargeOffset : kMaxSmallOffset;
   const uint32_t alignment = std::min<uint32_t>(field.width, 8);
   if (offset > bound - field.width || offset % alignment != 0) {
-    return Because(Reason::kPythonDamaged, fmt::format("the layout of CPython {} puts {} at offset {}, which cannot be",
-                                                       ToString(layout.version), field.name, offset));
+    return Because(Reason::kPythonDamaged,
+                   fmt::format("the layout of CPython {} puts {} at offset {}, which is impossible",
+                               ToString(layout.version), field.name, offset));
   }
   return {};
 }

@@ -61,11 +61,11 @@ class Finder {
   }
 
   Error Implausible(std::string_view what) const {
-    return Because(Reason::kUnknownQueueLayout,
-                   fmt::format("process {} runs CPython {}, whose pending calls are not where they are in the versions "
-                               "that we know: {}",
-                               pid_.value, process_.version_text, what),
-                   "Sample it instead (record without --mode trace), and tell us the version.", ThingOf(pid_));
+    return Because(
+        Reason::kUnknownQueueLayout,
+        fmt::format("process {} runs CPython {}, whose pending calls are not where known versions keep them: {}",
+                    pid_.value, process_.version_text, what),
+        "Sample it instead (record without --mode trace), and report the version.", ThingOf(pid_));
   }
 
   template <typename T>
@@ -95,7 +95,7 @@ class Finder {
       queue.lock_width = 1;
       queue.lock_free = 0;
       PP_ASSIGN_OR_RETURN(const uint8_t lock, Value<uint8_t>(queue.lock));
-      return lock <= kMutexBits ? Result<void>() : Implausible("the lock has no value of a lock");
+      return lock <= kMutexBits ? Result<void>() : Implausible("the value of the lock is impossible");
     }
     PP_ASSIGN_OR_RETURN(const uint64_t semaphore, Value<uint64_t>(pending + row_.lock));
     queue.lock = RemoteAddr(semaphore);
@@ -104,7 +104,7 @@ class Finder {
       return Implausible("there is no lock");
     }
     PP_ASSIGN_OR_RETURN(const uint32_t value, Value<uint32_t>(queue.lock));
-    return value <= 1 ? Result<void>() : Implausible("the lock has no value of a lock");
+    return value <= 1 ? Result<void>() : Implausible("the value of the lock is impossible");
   }
 
   Result<void> SetLimit(RemoteAddr pending, CallQueue& queue) const {
@@ -113,7 +113,7 @@ class Finder {
     }
     PP_ASSIGN_OR_RETURN(const auto max, (Value<std::array<int32_t, 2>>(pending + row_.max)));  // max and maxloop
     if (max[0] < 1 || max[0] > static_cast<int32_t>(row_.slots) || max[1] < 0 || max[1] > max[0]) {
-      return Implausible("the limits of the queue make no sense");
+      return Implausible("the limits of the queue are impossible");
     }
     queue.limit = static_cast<uint32_t>(max[0]);
     return {};
@@ -160,19 +160,19 @@ class Finder {
     if (!queue.breaker.word.IsNull()) {
       PP_ASSIGN_OR_RETURN(const auto requests, (Value<std::array<uint32_t, 2>>(queue.breaker.word)));
       if (requests[0] > 1 || requests[1] > 1) {  // eval_breaker and gil_drop_request
-        return Implausible("the words beside them are no requests");
+        return Implausible("the words beside them are not requests");
       }
     }
     if (row_.eval_frame != kAbsent) {
       PP_ASSIGN_OR_RETURN(const uint64_t function, Value<uint64_t>(interpreter_ + row_.eval_frame));
       if (function != 0 && !IsCode(RemoteAddr(function))) {
-        return Implausible("the function that evaluates frames is no function");
+        return Implausible("the function that evaluates frames is not a function");
       }
     }
     if (layout().Has(&Layout::interp_gil_pointer)) {
       PP_ASSIGN_OR_RETURN(const uint32_t own, Value<uint32_t>(interpreter_ + layout().interp_gil_pointer + 8));
       if (own > 1) {
-        return Implausible("the interpreter does not say whether the GIL is its own");
+        return Implausible("it is unclear whether the interpreter has its own GIL");
       }
     }
     return {};
@@ -184,7 +184,7 @@ class Finder {
     for (int look = 0; look < kLooks; ++look) {
       Result<CallQueueImage> image = CallQueueImage::Read(memory_, queue);
       if (image.has_error()) {
-        last = image.error().code == Code::kDataLoss ? Implausible("the ends of the queue make no sense")
+        last = image.error().code == Code::kDataLoss ? Implausible("the ends of the queue are impossible")
                                                      : std::move(image).error();
         continue;
       }
@@ -198,7 +198,7 @@ class Finder {
       if (good) {
         return {};
       }
-      last = Implausible("what waits in them are no functions");
+      last = Implausible("the queued calls are not functions");
     }
     return last;
   }
@@ -218,7 +218,7 @@ Result<PendingCalls> FindByRow(Pid pid, RemoteMemory& memory, const PythonProces
   const bool is_elsewhere = layout.free_threaded && runner == CallRunner::kMainThread;
   if (layout.debug_build || is_elsewhere) {
     return Because(Reason::kUnknownQueueLayout,
-                   fmt::format("process {} runs CPython {}, of whose builds the pending calls are not known", pid.value,
+                   fmt::format("process {} runs CPython {}, a build whose pending calls are not known", pid.value,
                                process.version_text),
                    "Sample it instead (record without --mode trace).", ThingOf(pid));
   }
@@ -230,7 +230,7 @@ Result<PendingCalls> FindByRow(Pid pid, RemoteMemory& memory, const PythonProces
     }
   }
   return Because(Reason::kUnknownQueueLayout,
-                 fmt::format("CPython {} has no such pending calls that we know of", process.version_text),
+                 fmt::format("CPython {} has no known pending calls of this kind", process.version_text),
                  "Sample the process instead (record without --mode trace).", ThingOf(pid));
 }
 

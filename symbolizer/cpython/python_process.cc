@@ -92,9 +92,8 @@ class Search {
     }
     const auto version = FindVersion(memory_, elf, images_.image(i).region.path);
     if (!version) {
-      return Because(Reason::kPythonUnsupported,
-                     fmt::format("process {} has a Python in {} that does not tell its version", pid_.value,
-                                 images_.image(i).region.path));
+      return Because(Reason::kPythonUnsupported, fmt::format("process {} has a Python of unknown version in {}",
+                                                             pid_.value, images_.image(i).region.path));
     }
     if (DescribesItself(*version)) {
       return Because(Reason::kPythonDamaged,

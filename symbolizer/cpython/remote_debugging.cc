@@ -33,7 +33,7 @@ Field ReadField(RemoteMemory& memory, const PythonProcess& process, std::string_
 }
 
 Error Implausible(const PythonProcess& process, std::string_view what) {
-  return {Code::kDataLoss, fmt::format("the target (CPython {}) does not say {}", process.version_text, what), ""};
+  return {Code::kDataLoss, fmt::format("the target (CPython {}) does not show {}", process.version_text, what), ""};
 }
 
 // Whether the newest thread looks like such an element: the waiting flag is 0 or 1, and the path is terminated.
@@ -81,7 +81,7 @@ Result<std::optional<ScriptRequests>> FindScriptRequests(RemoteMemory& memory, c
       return std::optional<ScriptRequests>();
     }
     if (field == Field::kUnreadable || values[i] >= kLargestThread) {
-      return Implausible(process, "where its threads take scripts");
+      return Implausible(process, "where its threads accept scripts");
     }
   }
   const Layout& layout = process.layout;
@@ -98,7 +98,7 @@ Result<std::optional<ScriptRequests>> FindScriptRequests(RemoteMemory& memory, c
   const bool fits = requests.path_bytes >= kLeastPathBytes && requests.path_bytes <= kMaxScriptPathBytes &&
                     requests.waits + sizeof(int32_t) <= requests.path;
   if (!fits || !BearsOut(memory, requests)) {
-    return Implausible(process, "where its threads take scripts");
+    return Implausible(process, "where its threads accept scripts");
   }
   return std::optional(requests);
 }

@@ -96,7 +96,7 @@ Result<void> ElfImage::AddFile(int fd, FileParts parts) {
   const bool same =
       identity.build_id == build_id_ && (!build_id_.empty() || identity.program_headers == program_headers_);
   if (!same) {
-    return FileError(Code::kFailedPrecondition, "it is not what is mapped (replaced meanwhile?)");
+    return FileError(Code::kFailedPrecondition, "it differs from the mapped file, so it may have been replaced");
   }
   size_t names = 0;
   if (::elf_getshdrstrndx(elf.get(), &names) != 0) {

@@ -18,7 +18,7 @@ constexpr uint64_t kPageMask = 4095;  // the smallest page size of Linux
 Error ReadError(ReadStatus status, RemoteAddr at) {
   switch (status) {
     case ReadStatus::kGone: return {Code::kGone, "the process has ended", ""};
-    case ReadStatus::kDenied: return {Code::kPermissionDenied, "the kernel refuses to let us read the process", ""};
+    case ReadStatus::kDenied: return {Code::kPermissionDenied, "the kernel does not allow reading the process", ""};
     default: return {Code::kInvalidArgument, fmt::format("memory at {:#x} cannot be read", at.value), ""};
   }
 }

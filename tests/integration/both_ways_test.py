@@ -234,7 +234,7 @@ class BothWays(TerminalCase):
         for host in self.hosts:
             said = self.run_one("--host", host, "dump", "--pid", target.pid)
             self.assertEqual((said.status, len(said.notes)), (0, int(host != "none")), said.errors)
-        for arguments, word in ((("--host", "x", "ps"), "'x' is no address"),
+        for arguments, word in ((("--host", "x", "ps"), "'x' is not a server address"),
                                 (("--host", f"unix:{self.folder}/no.sock", "ps"), "no socket"),
                                 (("--pid", target.pid, "dump"), "'--pid' stands before the command"),
                                 (("--host", "none", "recrod"), "has no command 'recrod'"),

@@ -157,7 +157,7 @@ class Socket(DaemonCase):
     def test_says_what_is_wrong_with_a_path(self):
         for path, words in ((self.place.folder / ("x" * 200), "longer than 107 bytes"),
                             (self.place.folder / "no" / "such" / "folder", "cannot make the folder"),
-                            (self.place.folder, "exists and is no socket")):
+                            (self.place.folder, "exists and is not a socket")):
             with self.subTest(words):
                 daemon = self.daemon("--socket", path, "--spool", self.place.spool, listening=False)
                 self.assertEqual(daemon.process.wait(), 1)

@@ -141,7 +141,7 @@ class GpuDetail(gpu_case.GpuCase):
             self.assertEqual("backward_elsewhere" in names[id(one)], one["stream"] in elsewhere, one)
         self.assertGreater(self.totals["ambiguous"], 0)
         self.assertEqual(self.totals["ambiguous"], len(backward) - len(told))
-        self.assertIn("of a backward that several threads waited for", finished.errors)
+        self.assertIn("of a backward pass that several threads waited for", finished.errors)
         self.assertAddsUp()
 
 

@@ -42,7 +42,7 @@ class Policy(shim.GpuShimCase):
         """--force does not help: such records were never compared with a header."""
         target = self.start_job(OLD)
         for options in ((), ("--force",)):
-            self.assertIn("11.8 is the oldest", self.assertRefused(target, "CUPTI_TOO_OLD", *options))
+            self.assertIn("CUDA 11.8 or later is needed", self.assertRefused(target, "CUPTI_TOO_OLD", *options))
         self.assertEndsWell(target)
 
     def test_known_to_crash_jobs(self):
@@ -91,8 +91,9 @@ class Policy(shim.GpuShimCase):
     def test_captures_are_refused_so_too(self):
         """doctor predicts the refusal."""
         for version, env, reason, words in (
-                (OLD, None, "CUPTI_TOO_OLD", "11.8 is the oldest"), (BAD, None, "CUPTI_BLOCKED", "known to crash jobs"),
-                ("24", MPS, "MPS_UNSAFE", "shares its GPU by MPS")):
+                (OLD, None, "CUPTI_TOO_OLD", "11.8 or later is needed"),
+                (BAD, None, "CUPTI_BLOCKED", "known to crash jobs"),
+                ("24", MPS, "MPS_UNSAFE", "shares its GPU through MPS")):
             with self.subTest(version=version):
                 target = self.start_job(version, env)
                 record = ("record", "--gpu", "--pid", target.pid, "--duration", "500ms", "-o", self.truth_file.with_suffix(".pftrace"))

@@ -324,7 +324,7 @@ class WhateverPython(Launches):
         self.assertGreater(len(lost), 5)
         self.assertEqual(self.totals["unseen"], len(lost), self.totals)
         self.assertEqual(self.totals["dropped"], len(missing), self.totals)
-        self.assertIn(f"kernels lost {len(lost):,}, {len(missing):,} records dropped by the library", finished.errors)
+        self.assertIn(f"kernels lost {len(lost):,}, {len(missing):,} records dropped by CUPTI", finished.errors)
         self.assertAddsUp()
 
     def test_correlations_wrap(self):

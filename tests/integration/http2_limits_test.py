@@ -83,7 +83,7 @@ class Limits(case.Case):
                 client.hear_the_end()
                 self.serves_others()
                 self.assertLess(self.mib(), MOST_MIB)
-        self.daemon.hear("began more calls than it may")
+        self.daemon.hear("began more calls than allowed")
 
     def flood_with_metadata(self, client, method, first, message=b""):
         """Calls with 10 MB of metadata each, where the limit is 8 KiB. The client has not confirmed that limit."""
@@ -98,7 +98,7 @@ class Limits(case.Case):
             client.say(frame(DATA, 1, stream, EMPTY_MESSAGE) + frame(RST, 0, stream, b"\0\0\0\x08"))
         self.flood_with_metadata(client, LIST, 101)
         client.hear_the_end()
-        self.daemon.hear("did not say what they are")
+        self.daemon.hear("sent incomplete requests")
         self.serves_others()
 
     def test_calls_that_are_served_have_no_more_metadata_than_they_may(self):

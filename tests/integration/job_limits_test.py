@@ -121,13 +121,13 @@ class JobLimits(case.Case):
         """The filter may kill, so a trace that needs forbidden calls is refused. If the filter only refuses, --force
         tries."""
         target = self.job("kills")
-        self.assertRefused(target, "system call filter of its own (seccomp)")
+        self.assertRefused(target, "its own system call filter (seccomp)")
         self.assertEndsWell(target)
         for mode in ("fails", "no-code"):
             with self.subTest(mode):
                 target = self.job(mode)
-                self.assertRefused(target, "system call filter of its own (seccomp)")
-                self.assertRefused(target, "did not come up", "--force", duration="8s")
+                self.assertRefused(target, "its own system call filter (seccomp)")
+                self.assertRefused(target, "the tracer did not start", "--force", duration="8s")
                 self.assertEndsWell(target)
 
     def test_no_code_is_made(self):

@@ -241,7 +241,7 @@ class Addresses(unittest.TestCase):
         for address in ("9465", "127.0.0.1", "example.org:9465", "127.0.0.1:x", "127.0.0.1:70000", "::1:9465"):
             daemon = self.start("--metrics", address)
             self.assertNotEqual(daemon.process.wait(DEADLINE), 0, address)
-            self.assertIn("is no address", daemon.words())
+            self.assertIn("is not a valid address", daemon.words())
 
 
 if __name__ == "__main__":

@@ -129,7 +129,7 @@ class Callers(MungeCase):
 
     def test_without_a_credential_the_remedy_is_said(self):
         for options in ({}, {"user": ALICE}):
-            self.refused(self.run_as(self.login, "ps", **options), "this call shows no MUNGE credential", "--munge",
+            self.refused(self.run_as(self.login, "ps", **options), "the call has no MUNGE credential", "--munge",
                          "UNAUTHENTICATED")
 
     def test_a_certificate_of_one_user_needs_none(self):
@@ -153,7 +153,7 @@ class Credentials(MungeCase):
     def test_a_good_one_is_good_once(self):
         credential = self.munged.credential(ALICE, payload())
         self.says(self.shown(credential), "node ")
-        self.says(self.shown(credential), "UNAUTHENTICATED", "Replayed credential", "a credential of its own")
+        self.says(self.shown(credential), "UNAUTHENTICATED", "Replayed credential", "its own credential")
 
     def test_each_bad_one_is_refused_by_its_name(self):
         other = munged.Munged(self.place.folder, "other-cluster")
@@ -162,20 +162,20 @@ class Credentials(MungeCase):
         good = make(ALICE, payload())
         for credential, words in (
                 (make(ALICE, payload("/ptraceprof.v1.NodeService/GetDaemonStatus")), "is for another call: /ptraceprof"),
-                (make(ALICE, payload(host="node8")), "is for the host node8, and our certificate is not"),
+                (make(ALICE, payload(host="node8")), "for the host node8, which the server's certificate does not name"),
                 (make(ALICE, payload(host="127.0.0.2")), "is for the host 127.0.0.2"),
-                (make(ALICE, ""), "for something else than ptrace-profd"),
-                (make(ALICE, payload() + "more"), "for something else than ptrace-profd"),
+                (make(ALICE, ""), "was not made for ptrace-profd"),
+                (make(ALICE, payload() + "more"), "was not made for ptrace-profd"),
                 (make(ALICE, payload(), f"--restrict-uid={ALICE}"), "Unauthorized credential"),
                 (other.credential(ALICE, payload()), "munged refuses the credential"),
                 (good[:60] + ("A" if good[60] != "A" else "B") + good[61:], "munged refuses the credential"),
                 ("MUNGE:AAAA:", "munged refuses the credential"),
-                ("MUNGE:" + "A" * 5000 + ":", "is no MUNGE credential"),
-                ("secret", "is no MUNGE credential")):
+                ("MUNGE:" + "A" * 5000 + ":", "is not a MUNGE credential"),
+                ("secret", "is not a MUNGE credential")):
             with self.subTest(words=words):
                 self.says(self.shown(credential), "UNAUTHENTICATED", words)
-        self.says(self.probe(good), "UNAUTHENTICATED", "is no MUNGE credential")  # without its scheme
-        self.says(self.probe(None), "UNAUTHENTICATED", "shows no MUNGE credential")
+        self.says(self.probe(good), "UNAUTHENTICATED", "is not a MUNGE credential")  # without its scheme
+        self.says(self.probe(None), "UNAUTHENTICATED", "has no MUNGE credential")
         self.says(self.shown(good), "node ")
 
     def test_one_that_has_expired_is_refused(self):
@@ -210,7 +210,7 @@ class Trouble(MungeCase):
         self.munged.send_signal(signal.SIGSTOP)
         try:
             for credential in credentials:
-                self.says(self.shown(credential), "UNAVAILABLE", "takes connections and says nothing")
+                self.says(self.shown(credential), "UNAVAILABLE", "accepts connections but sends nothing")
                 self.says(self.probe(None, certificate=self.alice), "node ")
                 self.assertEqual(self.daemon.probe("node").end()[-1].split()[0], "node")
         finally:

@@ -363,12 +363,12 @@ class Doctor(Inspecting):
     def test_a_thread_of_the_kernel(self):
         if not os.path.exists("/proc/2/comm") or pathlib.Path("/proc/2/comm").read_text() != "kthreadd\n":
             self.skipTest("kernel threads are not visible here")
-        self.assertRefused(self.checks(2, status=2)["process"], "thread of the kernel")
+        self.assertRefused(self.checks(2, status=2)["process"], "is a kernel thread")
 
     @needs_root
     def test_that_of_another_user(self):
         check = self.checks(self.target().pid, prefix=AS_NOBODY, status=4)
-        self.assertRefused(check["owner"], "belongs to root, and we run as nobody", "sudo")
+        self.assertRefused(check["owner"], "belongs to root, but ptrace-prof runs as nobody", "sudo")
         node = self.checks(prefix=AS_NOBODY)
         self.assertEqual(node["capabilities"]["verdict"], "limited")
 
@@ -390,7 +390,7 @@ class Doctor(Inspecting):
         self.assertEqual(rows[theirs.pid]["rank"], 3)
         self.assertEqual(self.checks(theirs.pid, prefix=bare)["access"]["verdict"], "ok")
         self.assertFalse(rows[roots.pid]["profilable"])
-        self.assertRefused(self.checks(roots.pid, prefix=bare, status=4)["capabilities"], "capabilities that we do not")
+        self.assertRefused(self.checks(roots.pid, prefix=bare, status=4)["capabilities"], "that ptrace-prof lacks")
 
 
 @unittest.skipUnless(os.access(daemon.BINARY, os.X_OK), "ptrace-profd is not built")

@@ -116,10 +116,10 @@ class Identities(TlsCase):
         expired = self.authority.sign("expired", "URI:spiffe://site/user/alice", days=-1)
         for_servers = self.authority.sign("of-a-server", "URI:spiffe://site/user/alice", usage="serverAuth")
         for certificate, words, logged in (
-                (expired, ("our certificate has expired",), "certificate has expired"),
-                (other.sign("alice", "URI:spiffe://site/user/alice"), ("not signed by an authority that it knows",),
+                (expired, ("the client certificate has expired",), "certificate has expired"),
+                (other.sign("alice", "URI:spiffe://site/user/alice"), ("not signed by an authority that the server",),
                  "unable to get local issuer certificate"),
-                (for_servers, ("not one for clients",), "certificate purpose"),
+                (for_servers, ("not valid for clients",), "certificate purpose"),
                 (self.stranger, ("no [[identity]]", "stranger", "spiffe://site/user/nobody"), "no [[identity]]")):
             with self.subTest(words=words):
                 self.refused(self.run_as(certificate, "ps"), *words)
@@ -185,7 +185,7 @@ class Crowd(TlsCase):  # a daemon of its own, as one logs at most ten refusals a
                     one.setblocking(False)
                     one.bind(("127.0.2.1", 0))
                     one.connect_ex((place[0], int(place[1])))
-            return "its host connects too often" in self.daemon.words()  # not all are logged
+            return "this host connects too often" in self.daemon.words()  # not all are logged
 
         self.assertTrue(within_deadline(knock))
         done = self.run_as(self.alice, "dump", "--pid", mine)
@@ -230,7 +230,7 @@ class Revoked(TlsCase):
         self.assertIn("has been revoked", said)
         refused = self.answer(doomed)
         self.assertNotEqual(refused.returncode, 0)
-        self.assertIn("our certificate has been revoked", refused.stderr)
+        self.assertIn("the client certificate has been revoked", refused.stderr)
         self.daemon.hear("certificate revoked")
         entry = self.audited(what="connect", outcome="refused", reason="UNAUTHENTICATED")[-1]
         self.assertIn("doomed", json.dumps(entry))
@@ -274,7 +274,7 @@ class Revoked(TlsCase):
         self.hangup("event=revoked_read_again")
         done = self.answer(self.alice)
         self.assertNotEqual(done.returncode, 0)
-        self.assertNotIn("our certificate", done.stderr)
+        self.assertNotIn("the client certificate", done.stderr)
         self.assertIn("log of ptrace-profd", done.stderr)
         self.daemon.hear("unable to get certificate CRL")
 
@@ -293,7 +293,7 @@ class Start(TlsCase):
         self.fails(self.options(IDENTITIES.replace("root = true", "")), "would let somebody on another machine be root")
         self.fails(self.options(IDENTITIES.replace("gid", "#gid")), "the group is not known")
         self.fails(self.options("[[identity]]\nname = 'x'\nuser = 'root'\nroot = true\n"), "fits no certificate")
-        self.fails(self.options(IDENTITIES, "node:7443"), "is no address")
+        self.fails(self.options(IDENTITIES, "node:7443"), "is not a valid address")
         options = list(map(str, self.options(IDENTITIES)))
         at = options.index("--tls-client-ca")
         self.fails(options[:at] + options[at + 2:], "--listen-tcp is for clients with a certificate")
@@ -304,7 +304,7 @@ class Start(TlsCase):
                    "--tls-crl are for --listen-tcp")
         os.chmod(self.server.key, 0o644)
         self.addCleanup(os.chmod, self.server.key, 0o600)
-        self.fails(options, "everybody may use the key")
+        self.fails(options, "other users can access the key")
 
     def test_a_user_serves_only_itself(self):
         run = Place()

@@ -42,8 +42,8 @@ class TraceFilter(case.Case):
             counts, said, text = self.trace("--exclude", "excluded", "--exclude", "unwinding", "--exclude", "nosuch*", runs=3)
             self.assertTraced(counts, runs=3, excluded=0, unwinding=0)
             self.assertRegex(said, r"--exclude 'excluded' left out 1 function \(\d+ calls?")
-            self.assertIn("--exclude 'nosuch*' matched nothing that was called", said)
-            self.assertIn("--exclude 'nosuch*' matched nothing that was called", text)
+            self.assertIn("--exclude 'nosuch*' matched none of the called functions", said)
+            self.assertIn("--exclude 'nosuch*' matched none of the called functions", text)
             self.assertTraced(self.trace()[0])  # it did not run in between
         self.assertUnharmed(self.target.pid)
         self.assertEqual(self.target.finish(), 0, self.target.stderr())
@@ -54,14 +54,14 @@ class TraceFilter(case.Case):
         self.assertRegex(said, r"--filter left out \d+ functions")
         counts, said, _ = self.trace("--filter", "*/counted.py", "--filter", "nosuch")
         self.assertTraced(counts)
-        self.assertIn("--filter 'nosuch' matched nothing that was called", said)
+        self.assertIn("--filter 'nosuch' matched none of the called functions", said)
         self.assertTraced(self.trace()[0])
 
     def test_nothing_matches(self):
         counts, said, _ = self.trace("--filter", "nosuch")
         self.assertEqual(counts, dict.fromkeys(ALL, 0))
         self.assertIn("nothing was called that was to be recorded", said)
-        self.assertIn("--filter 'nosuch' matched nothing that was called", said)
+        self.assertIn("--filter 'nosuch' matched none of the called functions", said)
 
     def test_calls_of_c_functions_go_with_their_caller(self):
         for options, expected in (((), 100), (("--exclude", "around"), 50), (("--filter", "kept"), 50), (("--exclude", "len"), 0)):
@@ -96,14 +96,14 @@ class TraceFilter(case.Case):
         self.assertTraced(self.trace()[0])  # all of it is recorded again
 
     def test_bad_patterns_are_refused_by_name(self):
-        for option, pattern, why in (("--filter", "[a", "'[a' is no pattern for names: a [ has no ]"),
+        for option, pattern, why in (("--filter", "[a", "'[a' is not a valid pattern: a [ has no ]"),
                                      ("--exclude", "", "its value is empty")):
             refused = profiler.run("record", "--mode", "trace", "--pid", self.target.pid, option, pattern)
             self.assertEqual(refused.status, 2, str(refused))
             self.assertIn(f"{option}: {why}", refused.errors)
         refused = profiler.run("record", "--pid", self.target.pid, "--exclude", "f")
         self.assertEqual(refused.status, 2, str(refused))
-        self.assertIn("--exclude goes with --mode trace", refused.errors)
+        self.assertIn("--exclude needs --mode trace", refused.errors)
 
 
 if __name__ == "__main__":

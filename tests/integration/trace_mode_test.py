@@ -206,7 +206,7 @@ class TraceMode(case.Case):
             self.assertIn("calls and returns in", finished.errors)
         else:
             self.assertNotEqual(finished.status, 0)
-            self.assertRegex(finished.errors, f"process {target.pid} has no .*unused memory to put a text into "
+            self.assertRegex(finished.errors, f"process {target.pid} has no .*unused memory for the injected code "
                                               r"\[NO_ROOM_FOR_TEXT\]")
             self.assertIn("sampling, not tracing", self.record_auto(target, "--max-overhead", "off").errors)
         target.tell("look")
@@ -230,7 +230,7 @@ class TraceMode(case.Case):
         finished = run.wait()
         self.assertEqual(finished.status, 10, finished)
         self.assertEqual(finished.errors.count(profiler.STARVED), 1, finished)
-        self.assertIn("hint: The machine gives us too little CPU", finished.errors)
+        self.assertIn("hint: ptrace-prof got too little CPU", finished.errors)
         self.assertIn("burst", profiler.must("export", run.trace, "--format", "text", "-o", "-").output)
         self.assertUnharmed(target.pid)
         self.assertEqual(target.finish(), 0, target.stderr())

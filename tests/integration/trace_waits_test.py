@@ -59,7 +59,7 @@ class TraceWaits(case.Case):
             target = self.start("lets_nobody_in.py", "waits")
             try:
                 with frozen(target.pid, freezer):
-                    self.assertRefused(target, "stands in a frozen cgroup", reason="TARGET_STOPPED")
+                    self.assertRefused(target, "is in a frozen cgroup", reason="TARGET_STOPPED")
                     tested += 1
             except OSError:
                 pass  # not mounted, or not ours

@@ -210,9 +210,9 @@ class TraceWindow(case.Case):
                                (("--mode", "trace", "--warmup", "1"), "--active is missing"),
                                (("--mode", "trace", "--active", "1", "--steps", "1"), "--steps and --schedule"),
                                (("--mode", "trace", "--on-full", "block"), "'block'"),
-                               (("--on-full", "throttle"), "--on-full goes with --mode trace"),
-                               (("--steps", "1"), "--steps goes with --mode trace"),
-                               (("--active", "1"), "--active goes with --mode trace")):
+                               (("--on-full", "throttle"), "--on-full needs --mode trace"),
+                               (("--steps", "1"), "--steps needs --mode trace"),
+                               (("--active", "1"), "--active needs --mode trace")):
             with self.subTest(options):
                 finished = profiler.run("record", "--pid", os.getpid(), *options)
                 self.assertNotEqual(finished.status, 0)

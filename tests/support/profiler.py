@@ -17,7 +17,7 @@ from .target_process import DEADLINE
 
 BINARY = os.environ.get("PTRACE_PROF_BIN", str(pathlib.Path(__file__).resolve().parents[2] / "build/bin/ptrace-prof"))
 # In a trace of a machine so busy that the collector gets no CPU until its lease has expired.
-STARVED = "did not hear from us for too long"
+STARVED = "did not renew its lease in time"
 _LABEL = re.compile(r"(?P<name>.*?) \((?P<file>.*?)(?::(?P<line>\d+))?\)\Z")
 _COUNT = re.compile(r"\s(\d+)\Z")
 

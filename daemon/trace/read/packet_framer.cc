@@ -13,7 +13,7 @@ constexpr size_t kMaxHeader = 1 + 10;
 
 Error Damaged(uint64_t offset, std::string_view what) {
   return Error{Code::kDataLoss, fmt::format("the trace is damaged at byte {}: {}", offset, what),
-               "what was read up to there is sound; if the file should be whole, copy or record it again"};
+               "the data before that byte is valid; if the file should be complete, copy or record it again"};
 }
 
 }  // namespace

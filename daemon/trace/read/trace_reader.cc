@@ -115,7 +115,7 @@ WireField Get(std::string_view message, int number) {
 }
 
 Error NotATrace() {
-  return Because(Reason::kNotATrace, "this is not a ptrace-prof trace: it does not begin with our header",
+  return Because(Reason::kNotATrace, "this is not a ptrace-prof trace: it does not begin with the header of one",
                  "give a .pftrace written by ptrace-prof");
 }
 

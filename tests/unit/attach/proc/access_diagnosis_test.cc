@@ -99,7 +99,7 @@ const Case kCases[] = {
        f.target_user = "bob";
        f.yama_scope = 1;
      },
-     Code::kPermissionDenied, "belongs to bob, and we run as ann", "run as bob or with sudo"},
+     Code::kPermissionDenied, "belongs to bob, but ptrace-prof runs as ann", "run as bob or with sudo"},
     {"root without the capability", Reason::kCapabilityMissing,
      [](AccessFacts& f) {
        NoRead(f);
@@ -117,7 +117,7 @@ const Case kCases[] = {
        NoRead(f);
        f.target.cap_effective = 0x400;
      },
-     Code::kPermissionDenied, "capabilities that we do not (0x400)", "sudo"},
+     Code::kPermissionDenied, "capabilities that ptrace-prof lacks (0x400)", "sudo"},
     {"not dumpable", Reason::kTargetNotDumpable,
      [](AccessFacts& f) {
        NoRead(f);
@@ -130,7 +130,7 @@ const Case kCases[] = {
        f.same_user_ns.reset();
        f.self.cap_effective = kCapSysPtrace;
      },
-     Code::kPermissionDenied, "another user namespace", "on the host"},
+     Code::kPermissionDenied, "another container (user namespace)", "on the host"},
     {"a security module, although we hold the capability", Reason::kLsmDenied,
      [](AccessFacts& f) {
        NoRead(f);
@@ -248,7 +248,7 @@ TEST(CheckTarget, KnowsKernelThreads) {
   ASSERT_TRUE(check.has_error());
   EXPECT_EQ(check.error().code, Code::kInvalidArgument);
   EXPECT_EQ(check.error().reason, Reason::kTargetIsKernelThread);
-  EXPECT_TRUE(Contains(check.error().message, "thread of the kernel"));
+  EXPECT_TRUE(Contains(check.error().message, "is a kernel thread"));
 }
 
 TEST(ExplainRefusal, NamesTheOtherTracer) {
@@ -297,7 +297,7 @@ TEST(ExplainRefusal, RecognisesThatItIsInAUserNamespaceOfItsOwn) {
     }
     const Error error = ExplainRefusal(outside, EPERM, CurrentAsker());
     say(100 + static_cast<uint64_t>(error.reason == Reason::kUserNamespace &&
-                                    Contains(error.message, "another user namespace")));
+                                    Contains(error.message, "another container (user namespace)")));
   });
   const uint64_t said = inside.Hear();
   if (said == 1) {

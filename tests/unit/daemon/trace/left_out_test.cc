@@ -39,10 +39,10 @@ TEST(LeftOut, Sentences) {
   const std::pair<LeftOut, std::string> rows[] = {
       {{LeftOutCause::kExcluded, "f", 1, 1'234'567, false}, "--exclude 'f' left out 1 function (1,234,567 calls)"},
       {{LeftOutCause::kExcluded, "f", 2, 1, true},
-       "--exclude 'f' left out 2 functions (1 call, and those that came after they were switched off in the process)"},
-      {{LeftOutCause::kExcluded, "a\nb", 0, 0, false}, R"(--exclude 'a\x0ab' matched nothing that was called)"},
+       "--exclude 'f' left out 2 functions (1 call; later calls were not counted)"},
+      {{LeftOutCause::kExcluded, "a\nb", 0, 0, false}, R"(--exclude 'a\x0ab' matched none of the called functions)"},
       {{LeftOutCause::kFilter, "f", 3, 0, false}, ""},
-      {{LeftOutCause::kFilter, "f", 0, 0, false}, "--filter 'f' matched nothing that was called"},
+      {{LeftOutCause::kFilter, "f", 0, 0, false}, "--filter 'f' matched none of the called functions"},
       {{LeftOutCause::kNotFiltered, "", 12, 1'000, false}, "--filter left out 12 functions (1,000 calls)"},
       {{LeftOutCause::kNotFiltered, "", 0, 0, false}, ""},
       {{LeftOutCause::kOverhead, "leaf (train.py:1)", 1, 100, true},

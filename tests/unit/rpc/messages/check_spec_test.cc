@@ -148,12 +148,12 @@ TEST(CheckSpec, BadPatternsAreRefusedByName) {
   const std::pair<std::function<void(v1::CaptureSpec&)>, std::string> rows[] = {
       {[](v1::CaptureSpec& spec) { spec.mutable_trace()->add_filter("[a-z"); }, "'[a-z'"},
       {[](v1::CaptureSpec& spec) { spec.mutable_trace()->add_exclude("x\\"); }, "trace.exclude: 'x\\'"},
-      {[](v1::CaptureSpec& spec) { spec.mutable_trace()->add_filter(""); }, "trace.filter: '' is no pattern"},
+      {[](v1::CaptureSpec& spec) { spec.mutable_trace()->add_filter(""); }, "trace.filter: '' is not a valid pattern"},
       {[](v1::CaptureSpec& spec) {
          spec.set_mode(v1::MODE_SAMPLE);
          spec.mutable_trace()->add_filter("f");
        },
-       "trace.filter goes with MODE_TRACE or MODE_AUTO, and not with MODE_SAMPLE"},
+       "trace.filter needs MODE_TRACE or MODE_AUTO, not MODE_SAMPLE"},
   };
   for (const auto& [change, named] : rows) {
     v1::CaptureSpec spec = Traced();
@@ -169,8 +169,7 @@ TEST(CheckSpec, BadPatternsAreRefusedByName) {
 TEST(CheckSpec, AskedOnTheCommandLineItIsNamedByItsFlag) {
   v1::CaptureSpec spec = Traced();
   spec.mutable_sample()->set_gil_only(true);
-  EXPECT_EQ(CheckSpec(spec, SpecDoor::kCommandLine).error().message,
-            "--gil goes with --mode sample, and not with --mode trace");
+  EXPECT_EQ(CheckSpec(spec, SpecDoor::kCommandLine).error().message, "--gil needs --mode sample, not --mode trace");
   spec = Good();
   spec.mutable_sample()->set_rate_hz(1e9);
   EXPECT_NE(CheckSpec(spec, SpecDoor::kCommandLine).error().remedy.find("or max"), std::string::npos);

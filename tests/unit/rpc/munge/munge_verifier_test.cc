@@ -42,15 +42,16 @@ TEST(MungeVerifier, TakesACredentialForThisCallAndThisHost) {
 
 TEST(MungeVerifier, RefusesOneForAnythingElse) {
   ExpectRefused(Verify(ToPayload({"/ptraceprof.v1.NodeService/GetDaemonStatus", "node7"})), "is for another call");
-  ExpectRefused(Verify(ToPayload({kMethod, "node8"})), "is for the host node8, and our certificate is not");
-  ExpectRefused(Verify(ToPayload({kMethod, "node7.a.b"}), "munge MUNGE:A:", "DNS:*.a.b"), "by a wildcard only");
-  ExpectRefused(Verify("slurm's"), "for something else than ptrace-profd");
+  ExpectRefused(Verify(ToPayload({kMethod, "node8"})),
+                "is for the host node8, which the server's certificate does not name");
+  ExpectRefused(Verify(ToPayload({kMethod, "node7.a.b"}), "munge MUNGE:A:", "DNS:*.a.b"), "only by a wildcard");
+  ExpectRefused(Verify("slurm's"), "was not made for ptrace-profd");
   EXPECT_EQ(Verify("slurm's").user, Uid(1001)) << "for the audit";
 }
 
 TEST(MungeVerifier, DoesNotAskMungedWithoutACredential) {
-  ExpectRefused(Verify("", ""), "this call shows no MUNGE credential");
-  ExpectRefused(Verify("", "Bearer x"), "is no MUNGE credential");
+  ExpectRefused(Verify("", ""), "the call has no MUNGE credential");
+  ExpectRefused(Verify("", "Bearer x"), "is not a MUNGE credential");
   EXPECT_EQ(Verify("", "").user, std::nullopt);
 }
 

@@ -108,7 +108,7 @@ TEST(MungeWorker, AnswersNobodyWhileMungedHangsAndEverybodyAfterwards) {
     const auto word = worker.Read("a", "/s");
     ASSERT_TRUE(word.has_error());
     EXPECT_EQ(word.error().code, Code::kUnavailable);
-    EXPECT_NE(word.error().message.find("says nothing"), std::string::npos) << word.error().message;
+    EXPECT_NE(word.error().message.find("sends nothing"), std::string::npos) << word.error().message;
   }
   EXPECT_EQ(munged.asked, 1) << "who comes later does not stand in line behind it";
   munged.let.set_value();

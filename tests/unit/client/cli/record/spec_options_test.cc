@@ -70,7 +70,7 @@ TEST(SpecOptions, WhatGoesWithAnotherModeIsRefused) {
     const auto spec = Parsed(line);
     ASSERT_TRUE(spec.has_error()) << line;
     EXPECT_EQ(spec.error().code, Code::kInvalidArgument);
-    EXPECT_TRUE(spec.error().message.starts_with(std::string(row.long_flag()) + " goes with --mode "))
+    EXPECT_TRUE(spec.error().message.starts_with(std::string(row.long_flag()) + " needs --mode "))
         << spec.error().message;
   }
 }
@@ -134,10 +134,10 @@ TEST(SpecOptions, RefusalsNameTheOptionAndWhatToDo) {
       {"--mode trace --schedule active=1 --steps 1", "--steps"},
       {"--mode trace --schedule active=1 --active 1", "--schedule"},
       {"--mode trace --schedule wait=1", "active"},
-      {"--steps 1", "--steps goes with --mode trace"},
+      {"--steps 1", "--steps needs --mode trace"},
       {"--mode trace --on-full block", "'block'"},
       {"--mode nonsense", "--mode: 'nonsense'"},
-      {"--mode trace --exclude [f", "--exclude: '[f' is no pattern for names: a [ has no ]"},
+      {"--mode trace --exclude [f", "--exclude: '[f' is not a valid pattern: a [ has no ]"},
       {"--mode trace --buffer 1K", "--buffer is 1024"},
       {"--mode trace --buffer much", "'much' is not a size"},
       {"--rate 0", "'0' is not a sampling rate"},
@@ -147,8 +147,8 @@ TEST(SpecOptions, RefusalsNameTheOptionAndWhatToDo) {
       {"--max-depth 0", "--max-depth: '0'"},
       {"--max-depth 1000001", "--max-depth is 1000001"},
       {"--max-overhead 101%", "'101%'"},
-      {"--blocking --nonblocking", "--nonblocking forbids it"},
-      {"--force", "--force goes with traced calls or with --gpu,"},
+      {"--blocking --nonblocking", "--nonblocking forbids stops"},
+      {"--force", "--force needs traced calls or --gpu:"},
       {"-d 0", "'0' is not a duration"},
       {"-d 367d", "'367d' is not a duration"},
   };

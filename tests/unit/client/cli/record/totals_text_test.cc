@@ -45,7 +45,7 @@ TEST(TotalsText, WhatStopsDidIsReported) {
   EXPECT_NE(lines.find("overhead 0.30 % of one core (and 0.02 s of CPU to begin)"), std::string::npos) << lines;
   EXPECT_NE(lines.find("0.50 % of the time"), std::string::npos) << lines;
   EXPECT_NE(lines.find("\n  7 stops refused"), std::string::npos) << lines;
-  EXPECT_NE(lines.find("\n  2 waits of the process ended early"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("\n  2 system calls of the process interrupted"), std::string::npos) << lines;
   EXPECT_NE(lines.find("torn 10.0 %"), std::string::npos) << lines;
   EXPECT_NE(lines.find("leave --nonblocking out"), std::string::npos) << lines;
 }
@@ -132,11 +132,12 @@ TEST(TotalsText, OfAGpu) {
   totals.replays_unseen = 3;
   totals.declined_buffers = 4;
   totals.unknown_records = 5;
-  EXPECT_NE(GpuClosingLines(totals).find("launches at least 1,002, kernels lost at least 2, 9 records dropped by the "
-                                         "library, 7 captured into graphs, 3 "
-                                         "replays of graphs of which nothing was seen, 1 before their "
-                                         "launch, 4 times without room, 5 records of kinds unknown\n"),
-            std::string::npos)
+  EXPECT_NE(
+      GpuClosingLines(totals).find("launches at least 1,002, kernels lost at least 2, 9 records dropped by CUPTI, "
+                                   "7 captured into graphs, 3 graph replays without a recorded operation, "
+                                   "1 before their launch, 4 times without a free buffer, "
+                                   "5 records of unknown kinds\n"),
+      std::string::npos)
       << GpuClosingLines(totals);
   totals.early_median_ns = 1'200;
   totals.early_p99_ns = 8'000;
@@ -182,9 +183,9 @@ TEST(TotalsText, OfCalls) {
   EXPECT_NE(lines.find("lost 1,000 (10.0 %) in 1 gap, unmatched ends 0"), std::string::npos) << lines;
   EXPECT_NE(lines.find("--buffer"), std::string::npos) << lines;
   EXPECT_EQ(lines.find("outside"), std::string::npos) << lines;
-  EXPECT_EQ(lines.find("cannot be"), std::string::npos) << lines;
+  EXPECT_EQ(lines.find("impossible"), std::string::npos) << lines;
   totals.nonsense = 3;
-  EXPECT_NE(ClosingLines(v1::MODE_TRACE, totals).find("\n  the process told 3 things of its calls that cannot be"),
+  EXPECT_NE(ClosingLines(v1::MODE_TRACE, totals).find("\n  discarded 3 impossible call records from the process"),
             std::string::npos);
   totals.steps = 2;
   totals.events_outside_steps = 4'000;

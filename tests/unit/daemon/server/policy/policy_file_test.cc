@@ -62,7 +62,7 @@ constexpr BadFile kBadFiles[] = {
     {"[[rule]]\nname = 'x'\naction = 'deny'\nuser = 1.5", "4: user is neither a name nor a number", "[1000, 1001]"},
     {"[[rule]]\nname = 'x'\naction = 'deny'\nuser = []", "4: user is an empty list", "leave it out"},
     {"[[rule]]\nname = 'x'\naction = 'deny'\ncommand = 7", "4: command is neither a pattern", "python*"},
-    {"[[rule]]\nname = 'x'\naction = 'deny'\nexe = ['/a', '[']", "4: exe: '[' is no pattern", "[a-z]"},
+    {"[[rule]]\nname = 'x'\naction = 'deny'\nexe = ['/a', '[']", "4: exe: '[' is not a valid pattern", "[a-z]"},
     {"[[quota]]\nname = 'q'\ncaptures = 'few'", "3: captures is no number from 0 to 4096", "captures = 4"},
     {"[[quota]]\nname = 'q'\nbytes = '1 parsec'", "3: bytes is no sensible amount", "500MB"},
     {"[[quota]]\nname = 'q'\nduration = true", "3: duration is no sensible amount", "90s"},
