@@ -242,7 +242,7 @@ class WhateverPython(Launches):
         self.assertEqual(target.expect("torch").text, "torch True")
         finished = self.record(target, "--mode", "trace", duration="500ms")
         self.assertEqual((self.totals["state"], self.totals["reason"]), ("refused", "CONFLICT_SUBSCRIBER"), self.totals)
-        self.assertIn("the profiler of PyTorch runs", finished.errors)
+        self.assertIn("PyTorch's profiler runs", finished.errors)
         self.assertIn("calls and returns in", finished.errors)
         check = self.foreseen(target)
         self.assertEqual((check["verdict"], check["reason"]), ("limited", "CONFLICT_SUBSCRIBER"), check)

@@ -147,8 +147,7 @@ TEST(CallWindow, EndsAtTheFirstLossWhereThatIsAskedFor) {
   EXPECT_FALSE(opened.window.IsOver(At(1), 0));
   EXPECT_TRUE(opened.window.IsOver(At(2), 12));
   opened.window.ReportAfter(At(2), {});
-  EXPECT_EQ(opened.said,
-            "recording ended after 2.000 s: a buffer was full and 12 events were lost (--on-full stop)\n");
+  EXPECT_EQ(opened.said, "recording ended after 2.000 s: a buffer was full and 12 events were lost (--on-full stop)\n");
 }
 
 TEST(CallWindow, SaysWhatAScheduleShouldHaveAndWhoWasNotTraced) {
