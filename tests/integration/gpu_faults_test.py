@@ -63,7 +63,7 @@ class GpuFaults(gpu_case.GpuCase):
                 target = self.job(**options)
                 finished = self.until_it_ended(target)
                 self.assertUnharmed(target.pid)
-                self.assertEnded(finished, "CUPTI_BLOCKED", "times that mean nothing")
+                self.assertEnded(finished, "CUPTI_BLOCKED", "reported invalid times")
                 self.assertGreater(self.totals["invalid"], 100)
                 self.assertRegex(finished.errors, r"[\d,]+ with impossible times")
                 self.assertAddsUp()
@@ -504,7 +504,7 @@ class GpuGraphs(gpu_case.GpuCase):
                     self.assertEqual((self.totals["unseen"], self.totals["without_launch"], self.totals["replays_unseen"]),
                                      (0, 0, 0), self.totals)
                     self.assertAddsUp()
-                    told = [notice for notice in self.notices if "which call replayed a graph" in notice]
+                    told = [notice for notice in self.notices if "reports wrong launches of graphs" in notice]
                     self.assertEqual(len(told), is_unlinked, self.notices)
                     self.assertEqual("whose launch is not known" in finished.errors, is_unlinked)
                 self.assertUnharmed(target.pid)

@@ -92,7 +92,7 @@ class Policy(shim.GpuShimCase):
         """doctor predicts the refusal."""
         for version, env, reason, words in (
                 (OLD, None, "CUPTI_TOO_OLD", "11.8 is the oldest"), (BAD, None, "CUPTI_BLOCKED", "known to crash jobs"),
-                ("24", MPS, "MPS_UNSAFE", "shares its GPU by MPS")):
+                ("24", MPS, "MPS_UNSAFE", "shares its GPU through MPS")):
             with self.subTest(version=version):
                 target = self.start_job(version, env)
                 record = ("record", "--gpu", "--pid", target.pid, "--duration", "500ms", "-o", self.truth_file.with_suffix(".pftrace"))

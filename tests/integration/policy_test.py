@@ -226,8 +226,8 @@ class Rules(PolicyCase):
         self.assertEqual({name: name in seen for name in ("in_parent", "in_other", "in_job", "in_another")},
                          {"in_parent": True, "in_other": True, "in_job": False, "in_another": False}, errors)
         for pid, which in ((pids["job-1"], "a child"), (first.pid, "another program now")):
-            self.assertIn(f"process {pid}, {which}, is not recorded, nor are its children: the policy of this machine does "
-                          "not let you profile it: rule 'no-jobs'", errors)
+            self.assertIn(f"process {pid} ({which}) and its children are not recorded: the policy of this machine "
+                          "forbids you to profile it: rule 'no-jobs'", errors)
         for pid in pids.values():
             self.assertEqual(harm(pid), [])
 
@@ -251,7 +251,8 @@ class Rules(PolicyCase):
                 name = words[-1].split()[1]
                 watched = "\n".join(daemon.probe("watch", name, prefix=access_cases.as_user(ALICE)).end())
                 self.assertIn("STATE_FAILED", watched, words)
-                self.assertIn("another program by now: the policy of this machine does not let you profile it: rule 'no-jobs'", watched)
+                self.assertIn("has become another program: the policy of this machine forbids you to profile it: "
+                              "rule 'no-jobs'", watched)
                 self.assertEqual(harm(first.pid), [])
 
     def test_who_is_not_there_is_not_judged(self):

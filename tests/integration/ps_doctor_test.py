@@ -228,7 +228,7 @@ class Ps(Inspecting):
         rows = self.listed()
         self.assertEqual([rows[other.pid]["rank"] for other in others], [3, 3])
         self.assertFalse(rows[trap.pid]["profilable"])
-        self.assertIn("did not get on for", rows[trap.pid]["reason"])
+        self.assertIn("made no progress for", rows[trap.pid]["reason"])
         self.assertEqual(harm(trap.pid), [])
 
     @needs_root

@@ -113,7 +113,7 @@ class TraceWaits(case.Case):
     def test_interrupted_while_it_waits(self):
         target = self.start_waiting("lets_nobody_in.py", "waits")
         running = self.running(target)
-        while "runs no Python code just now" not in os.pread(running._errors.fileno(), 1 << 16, 0).decode():
+        while "runs no Python code now" not in os.pread(running._errors.fileno(), 1 << 16, 0).decode():
             self.assertIsNone(running.process.poll())
             time.sleep(0.01)
         running.interrupt()

@@ -58,7 +58,7 @@ class TraceWindow(case.Case):
         target = self.start_waiting("wakes.py")
         run = profiler.Recording(target.pid, "--mode", "trace", *options)
         self.addCleanup(run.remove)
-        run.shows("runs no Python code just now")
+        run.shows("runs no Python code now")
         return target, run
 
     def test_where_nobody_runs_python_it_begins_when_somebody_does(self):
