@@ -303,7 +303,7 @@ class Drained(LifeCase):
         self.assertTrue(watcher.hear("STATE_DRAINING"))
         for words in (("create", self.target.pid, 1), ("record", self.target.pid, 1, self.place.folder / "none")):
             refused = self.probe(daemon, *words).end()[-1]
-            self.assertTrue(refused.startswith("error UNAVAILABLE ptrace-profd was told to end"), refused)
+            self.assertTrue(refused.startswith("error UNAVAILABLE ptrace-profd is shutting down"), refused)
             self.assertIn("[try again", refused)
         refused = self.probe(daemon, "ask", self.target.pid).end()[-1]
         self.assertEqual(refused, f"refused {self.target.pid} UNAVAILABLE DAEMON_ENDING")
@@ -327,7 +327,7 @@ class Drained(LifeCase):
         self.assertTrue(within_deadline(lambda: any(int(line.split()[3]) for line in self.probe(daemon, "list").end())))
         self.assertEqual(daemon.end(), 0)
         said, _ = record.communicate(timeout=DEADLINE)
-        self.assertIn("ptrace-profd was told to end", said)
+        self.assertIn("ptrace-profd was shut down", said)
         self.assertIn("[DAEMON_ENDING]", said)
         self.assertNotEqual(record.returncode, 0, "it was to go on")
         self.assertIn("inner", self.functions(out))

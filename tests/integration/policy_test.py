@@ -343,10 +343,10 @@ duration = "100s"
         mine, of_bob = self.target(), self.target(access_cases.as_user(BOB))
         said = self.probe(daemon, "create", mine, 101).end()[-1]
         self.assertIn("error RESOURCE_EXHAUSTED", said)
-        self.assertIn("asks for 101 s, and may have captures of 100 s (quota 'few' of the policy)", said)
+        self.assertIn("requested 101 s, and the limit for a capture is 100 s (quota 'few' of the policy)", said)
         name = self.probe(daemon, "create", mine, 100).end()[-1].split()[1]
         said = self.probe(daemon, "create", mine, 1).end()[-1]
-        self.assertIn("has 1 captures going on, and may have 1 (quota 'few' of the policy)", said)
+        self.assertIn("has 1 running captures, and the limit is 1 (quota 'few' of the policy)", said)
         self.assertIn((ALICE, "refused", "few"), self.audited(mine))
         bobs = [self.probe(daemon, "create", of_bob, 1000, prefix=access_cases.as_user(BOB)).end()[-1] for _ in range(2)]
         self.assertTrue(all(line.startswith("capture ") for line in bobs), bobs)
@@ -364,7 +364,7 @@ duration = "100s"
         self.assertIn("STATE_SUCCEEDED", last)
         self.assertGreaterEqual(int(last.split()[3]), 20 << 10)
         said = self.probe(daemon, "create", mine, 1).end()[-1]
-        self.assertRegex(said, r"error RESOURCE_EXHAUSTED .*has \d+ bytes of traces stored, and may have 20480 \(quota 'few'")
+        self.assertRegex(said, r"error RESOURCE_EXHAUSTED .*has \d+ bytes of stored traces, and the limit is 20480 \(quota 'few'")
         self.probe(daemon, "delete", name).end()
         name = self.probe(daemon, "create", mine, 100).end()[-1].split()[1]
         self.assertTrue(name.startswith("nodes/"))
@@ -380,12 +380,12 @@ duration = "100s"
         name = self.probe(daemon, "create", mine, 1000).end()[-1].split()[1]
         shown = subprocess.run([*access_cases.as_user(ALICE), profiler.BINARY, "captures", "list", "--json", "--host",
                                 self.place.address], text=True, capture_output=True, timeout=DEADLINE, cwd="/")
-        self.assertIn("may use 1.25 % of a core, less than was asked for", shown.stdout, shown)
+        self.assertIn("may use 1.25 % of a core, less than requested", shown.stdout, shown)
         bobs = self.probe(daemon, "create", of_bob, 1000, prefix=access_cases.as_user(BOB)).end()[-1]
         self.assertTrue(bobs.startswith("capture "), bobs)
         said = self.probe(daemon, "create", mine, 1000).end()[-1]
-        self.assertIn("error RESOURCE_EXHAUSTED the policy of this machine lets all collectors together use 0.025 cores, of which "
-                      "the captures that go on have 0.0225: less is left than the 0.01 that taking samples needs", said)
+        self.assertIn("error RESOURCE_EXHAUSTED the policy of this machine limits all collectors together to 0.025 cores, "
+                      "and running captures use 0.0225: too little is left for the 0.01 that taking samples needs", said)
         self.assertIn("error RESOURCE_EXHAUSTED", self.probe(daemon, "create", f"trace:{mine}", 1000).end()[-1])
         self.assertIn((ALICE, "refused", None), self.audited(mine))
         self.assertEqual(self.answers(daemon, of_bob, prefix=()), ["RESOURCE_EXHAUSTED QUOTA"], "who asks first is told, too")

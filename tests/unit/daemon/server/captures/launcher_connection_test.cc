@@ -339,7 +339,7 @@ TEST_F(Launching, NobodyWhoHasNoNumberIsLetIn) {
   const auto arrival = ArrivalOf(entrance_, *door_, [] { return Become(65534, 65534, {}); });
   ASSERT_TRUE(arrival.verdict.has_error());
   EXPECT_EQ(arrival.verdict.error().code, Code::kUnauthenticated);
-  EXPECT_NE(arrival.verdict.error().message.find("no number here (65534)"), std::string::npos);
+  EXPECT_NE(arrival.verdict.error().message.find("without a user ID here (65534)"), std::string::npos);
 }
 
 TEST(Launcher, OfAnOrdinaryUserCannotBecomeAnother) {
