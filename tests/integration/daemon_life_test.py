@@ -254,8 +254,8 @@ class Passed(LifeCase):
             self.assertTrue(said.startswith("error PERMISSION_DENIED"), said)
 
     def test_what_does_not_fit_is_named(self):
-        for kind, words in (("datagram", "is no stream socket"), ("network", "is no Unix socket"),
-                            ("silent", "does not listen"), ("file", "is no socket"),
+        for kind, words in (("datagram", "is not a stream socket"), ("network", "is not a Unix socket"),
+                            ("silent", "is not listening"), ("file", "is not a socket"),
                             ("two", "passed 2 sockets (front:back)")):
             with self.subTest(kind):
                 daemon = self.pass_on(kind, listening=False)

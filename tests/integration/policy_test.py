@@ -285,17 +285,17 @@ class Reloading(PolicyCase):
         daemon = self.serve(rule("alice", f"user = {ALICE}"))
         mine = self.target()
         for text, words in (("default = 'deny'\n\ndefualt = 1", f"{self.file}:3: the policy has no key 'defualt'"),
-                            ("[[rule", f"{self.file}:1: this is no TOML")):
+                            ("[[rule", f"{self.file}:1: this is not valid TOML")):
             line = self.reload(daemon, text, "policy_unchanged")
             self.assertIn("level=error", line)
-            self.assertIn("the policy from before still holds", line)
+            self.assertIn("the previous policy stays in force", line)
             self.assertIn(words, line)
         self.file.unlink()
         self.write(rule("x"))
         os.chown(self.file, ALICE, ALICE)
         known = len(daemon.words())
         daemon.process.send_signal(signal.SIGHUP)
-        self.assertTrue(within_deadline(lambda: "may be the work of others" in daemon.words()[known:]))
+        self.assertTrue(within_deadline(lambda: "is not safe from changes by other users" in daemon.words()[known:]))
         self.assertEqual(self.answers(daemon, mine, prefix=access_cases.as_user(ALICE)), [DENIED])
         self.assertEqual(self.answers(daemon, mine, prefix=()), ["allowed"], "as before")
 
@@ -311,7 +311,7 @@ class Starting(PolicyCase):
         def cannot_be_read():
             os.chmod(self.file, 0o600)
 
-        for spoil, words in ((others_may_write, "nobody else may write"), (belongs_to_another, f"belongs to user {ALICE}"),
+        for spoil, words in ((others_may_write, "no other user can write"), (belongs_to_another, f"belongs to user {ALICE}"),
                              (cannot_be_read, "chmod a+r"), (self.file.unlink, "cannot open the policy"),
                              (lambda: self.write("[[rule]]\nname='x'\naction='deny'\nuser='no-such'"), ":4: user: there is no")):
             self.write("")
