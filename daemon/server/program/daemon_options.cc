@@ -26,10 +26,10 @@ constexpr double kMaxDrainSeconds = 3600;
 constexpr double kMaxDurationSeconds = 366.0 * 24 * 3600;
 
 constexpr char kFooter[] =
-    "ptrace-profd listens on a Unix socket that only its owner and root can connect to. With --multi-user, every user\n"
-    "of this machine can connect, and may profile what the kernel allows that user to read. Started by root, it keeps\n"
-    "only a small launcher with root's rights. SIGTERM or SIGINT ends it: captures end, and their readers get the rest\n"
-    "within --drain-seconds; a second signal ends it at once.\n"
+    "ptrace-profd listens on a Unix socket that only its owner and root can connect to. With --multi-user, every\n"
+    "user of this machine can connect, and may profile what the kernel allows that user to read. Started by root,\n"
+    "it keeps only a small launcher with root's rights. SIGTERM or SIGINT ends it: captures end, and their readers\n"
+    "get the rest within --drain-seconds; a second signal ends it at once.\n"
     "A service manager may pass the socket (LISTEN_FDS), and gets reports of start and end (NOTIFY_SOCKET).\n";
 
 std::string Variable(const char* name) {
