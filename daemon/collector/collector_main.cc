@@ -59,7 +59,7 @@ Result<UniqueFd> TakeFd(const char* text) {
   const long fd = ::strtol(text, &end, 10);
   if (end == text || *end != '\0' || fd < 3 || fd > 1 << 20 ||
       ::fcntl(static_cast<int>(fd), F_SETFD, FD_CLOEXEC) != 0) {
-    return Error{Code::kInvalidArgument, std::string("not a descriptor of ours: ") + text, ""};
+    return Error{Code::kInvalidArgument, std::string("not a file descriptor of the collector: ") + text, ""};
   }
   return UniqueFd(static_cast<int>(fd));
 }
@@ -107,7 +107,7 @@ Result<void> CheckLaunched(Pid pid) {
   const auto pidfd = OpenPidfd(pid);
   pollfd ended{pidfd.has_error() ? -1 : pidfd.value().get(), POLLIN, 0};
   if (pidfd.has_error() || ::poll(&ended, 1, kEndingMs) > 0) {
-    return Because(Reason::kTargetExited, "the command ended before a Python interpreter came up in it");
+    return Because(Reason::kTargetExited, "the command ended before it started a Python interpreter");
   }
   return {};
 }
@@ -146,7 +146,7 @@ Error WithAdvice(Error error, Pid pid) {
   }
   error.remedy = AdviceForLauncher(pid);
   if (error.remedy.empty() && error.reason == Reason::kNotPython) {
-    error.remedy = "`ptrace-prof ps` lists the Python processes that there are";
+    error.remedy = "`ptrace-prof ps` lists the running Python processes";
   }
   return error;
 }
@@ -158,10 +158,10 @@ Result<void> CheckStart(const CaptureTask& request) {
   }
   PP_ASSIGN_OR_RETURN(const uint64_t ticks, ReadStartTicks(TargetOf(request)));
   if (ticks != request.spec().target().start_time_ticks()) {
-    return Because(
-        Reason::kProcessNotFound,
-        fmt::format("process {} is not the one that was meant: it started at another time", TargetOf(request).value),
-        "list the processes again", ThingOf(TargetOf(request)));
+    return Because(Reason::kProcessNotFound,
+                   fmt::format("process {} is not the requested one: its start time differs, so the pid was reused",
+                               TargetOf(request).value),
+                   "list the processes again", ThingOf(TargetOf(request)));
   }
   return {};
 }

@@ -46,7 +46,7 @@ Result<std::vector<std::string>> SplitArguments(std::string_view text, size_t co
     text.remove_prefix(end + 1);
   }
   if (arguments.size() != count) {
-    return BadMessage("has fewer arguments than it says");
+    return BadMessage("has fewer arguments than it declares");
   }
   return arguments;
 }
@@ -69,7 +69,7 @@ Result<std::vector<std::byte>> EncodeLaunch(const LaunchRequest& request) {
   }
   if (packet.size() > kMaxLaunchMessage) {
     return Error{Code::kResourceExhausted, "the request for a capture is longer than 120 KiB",
-                 "name fewer threads, or none for all of them"};
+                 "name fewer threads, or none to record all of them"};
   }
   return packet;
 }
@@ -81,7 +81,7 @@ Result<LaunchHeader> DecodeLaunchHeader(std::span<const std::byte> packet) {
   }
   std::memcpy(&header, packet.data(), sizeof header);
   if (header.kind < LaunchKind::kStart || header.kind > LaunchKind::kSealed) {
-    return BadMessage("is of no known kind");
+    return BadMessage("is of an unknown kind");
   }
   return header;
 }
@@ -90,7 +90,7 @@ Result<LaunchRequest> DecodeLaunch(std::span<const std::byte> packet) {
   PP_ASSIGN_OR_RETURN(const LaunchHeader header, DecodeLaunchHeader(packet));
   packet = packet.subspan(sizeof header);
   if (header.kind != LaunchKind::kStart || header.pid < 0 || header.arguments > kMaxLaunchArguments) {
-    return BadMessage("is no request, or goes beyond its bounds");
+    return BadMessage("is not a request, or exceeds a limit");
   }
   LaunchRequest request{.number = header.number, .peer = header.peer, .target = Pid(header.pid), .arguments = {}};
   PP_ASSIGN_OR_RETURN(request.arguments,
@@ -117,7 +117,7 @@ Result<PeerMessage> DecodePeer(std::span<const std::byte> packet, LaunchKind kin
   packet = packet.subspan(sizeof header);
   if (header.kind != kind || header.verdict > PeerVerdict::kTooMany || header.groups > kMaxLaunchGroups ||
       packet.size() != header.groups * sizeof(Gid)) {
-    return BadMessage("tells of no peer, or goes beyond its bounds");
+    return BadMessage("describes no peer, or exceeds a limit");
   }
   PeerMessage message{header.peer, {header.verdict, {Uid(header.uid), Gid(header.gid), {}}, Pid(header.pid)}};
   (kind == LaunchKind::kVouch ? message.is_express : message.peer.is_administrator) = header.status == 1;
@@ -147,12 +147,12 @@ Result<TargetLook> DecodeLooked(std::span<const std::byte> packet) {
   for (std::string* field : {&look.command, &look.program, &look.cgroup}) {
     const size_t end = text.find('\0');
     if (header.kind != LaunchKind::kLooked || end == std::string_view::npos) {
-      return BadMessage("tells of no process that was looked at");
+      return BadMessage("describes no process");
     }
     *field = text.substr(0, end);
     text.remove_prefix(end + 1);
   }
-  return text.empty() ? Result<TargetLook>(std::move(look)) : BadMessage("has something behind its end");
+  return text.empty() ? Result<TargetLook>(std::move(look)) : BadMessage("has data after its end");
 }
 
 }  // namespace ptrace_prof

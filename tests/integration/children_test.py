@@ -55,7 +55,8 @@ class Children(case.Case):
         refused = profiler.run("record", "--no-subprocesses", "--pid", shell, "-f", "perfetto", "-o", "/dev/null")
         self.assertEqual(refused.status, 5, refused)
         self.assertRegex(refused.errors, rf"process {shell} .* is not a Python process.*\[NOT_PYTHON\]")
-        self.assertRegex(refused.errors, rf"its descendant {target.pid} \(.*\) is: --pid {target.pid}, or --subprocesses")
+        self.assertRegex(refused.errors, rf"its descendant {target.pid} \(.*\) "
+                                         rf"is a Python process: use --pid {target.pid}, ")
         run = profiler.Recording(shell)
         self.addCleanup(run.remove)
         run.shows("inner")

@@ -254,8 +254,8 @@ class Passed(LifeCase):
             self.assertTrue(said.startswith("error PERMISSION_DENIED"), said)
 
     def test_what_does_not_fit_is_named(self):
-        for kind, words in (("datagram", "is no stream socket"), ("network", "is no Unix socket"),
-                            ("silent", "does not listen"), ("file", "is no socket"),
+        for kind, words in (("datagram", "is not a stream socket"), ("network", "is not a Unix socket"),
+                            ("silent", "is not listening"), ("file", "is not a socket"),
                             ("two", "passed 2 sockets (front:back)")):
             with self.subTest(kind):
                 daemon = self.pass_on(kind, listening=False)
@@ -303,7 +303,7 @@ class Drained(LifeCase):
         self.assertTrue(watcher.hear("STATE_DRAINING"))
         for words in (("create", self.target.pid, 1), ("record", self.target.pid, 1, self.place.folder / "none")):
             refused = self.probe(daemon, *words).end()[-1]
-            self.assertTrue(refused.startswith("error UNAVAILABLE ptrace-profd was told to end"), refused)
+            self.assertTrue(refused.startswith("error UNAVAILABLE ptrace-profd is shutting down"), refused)
             self.assertIn("[try again", refused)
         refused = self.probe(daemon, "ask", self.target.pid).end()[-1]
         self.assertEqual(refused, f"refused {self.target.pid} UNAVAILABLE DAEMON_ENDING")
@@ -327,7 +327,7 @@ class Drained(LifeCase):
         self.assertTrue(within_deadline(lambda: any(int(line.split()[3]) for line in self.probe(daemon, "list").end())))
         self.assertEqual(daemon.end(), 0)
         said, _ = record.communicate(timeout=DEADLINE)
-        self.assertIn("ptrace-profd was told to end", said)
+        self.assertIn("ptrace-profd was shut down", said)
         self.assertIn("[DAEMON_ENDING]", said)
         self.assertNotEqual(record.returncode, 0, "it was to go on")
         self.assertIn("inner", self.functions(out))

@@ -83,7 +83,7 @@ class Restarted(SpoolCase):
         self.assertEqual(sorted(listed), sorted(names))
         for name in names:
             self.assertEqual(listed[name][0], "STATE_FAILED")
-            self.assertIn("ended without notice", listed[name][2])
+            self.assertIn("ended unexpectedly", listed[name][2])
             self.assertGreater(int(listed[name][1]), 0)
             self.assertIn("inner", self.functions(second, name))
         self.assertEqual(second.end(), 0)
@@ -156,7 +156,7 @@ class Restarted(SpoolCase):
         (self.place.spool / "x.json.new").write_text("{")
         second = self.daemon()
         self.assertEqual([name.split("/")[-1] for name in self.list(second)], [sound])
-        self.assertIn(f"the capture {damaged} of an earlier ptrace-profd", second.words())
+        self.assertIn(f"capture {damaged} of an earlier ptrace-profd", second.words())
         self.assertIn(f"{lonely}.pftrace has no record", second.words())
         self.assertEqual(self.files(), sorted([f"{damaged}.json", f"{damaged}.pftrace", f"{lonely}.pftrace",
                                                f"{sound}.json", f"{sound}.pftrace"]))

@@ -82,10 +82,10 @@ class GpuCounters(case.Case):
     def test_why_there_are_none(self):
         counters, said = self.record("--gpu-counters", "on", like="init=9")
         self.assertEqual(counters, [])
-        self.assertIn("no counters of GPUs: libnvidia-ml.so.1 does not start: Driver Not Loaded", said)
+        self.assertIn("no GPU counters: libnvidia-ml.so.1 cannot be initialised: Driver Not Loaded", said)
         if not has_library():
             _, said = self.record("--gpu-counters", "on", library="/nowhere")
-            self.assertIn("no counters of GPUs: libnvidia-ml.so.1 was not found", said)
+            self.assertIn("no GPU counters: libnvidia-ml.so.1 was not found", said)
 
     def test_nothing_is_said_unless_asked(self):
         if os.path.exists("/dev/nvidiactl") or os.path.exists("/dev/dxg"):

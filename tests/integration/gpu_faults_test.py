@@ -63,7 +63,7 @@ class GpuFaults(gpu_case.GpuCase):
                 target = self.job(**options)
                 finished = self.until_it_ended(target)
                 self.assertUnharmed(target.pid)
-                self.assertEnded(finished, "CUPTI_BLOCKED", "times that mean nothing")
+                self.assertEnded(finished, "CUPTI_BLOCKED", "reported invalid times")
                 self.assertGreater(self.totals["invalid"], 100)
                 self.assertRegex(finished.errors, r"[\d,]+ with impossible times")
                 self.assertAddsUp()
@@ -80,7 +80,7 @@ class GpuFaults(gpu_case.GpuCase):
                 self.assertAddsUp()
                 self.assertEqual((self.totals["state"], self.totals["clock_steps"], self.totals["clock_violations"]),
                                  ("recording", 0, 0))
-                self.assertIn("times of the GPU are fitted to ours", finished.errors)
+                self.assertIn("GPU times are converted to our clock", finished.errors)
 
     def test_a_clock_of_another_tools_is_set(self):
         """The clock of another tool is set, or replaced by another one. The recording goes on, and invents nothing
@@ -124,7 +124,7 @@ class GpuFaults(gpu_case.GpuCase):
                 self.stop(recording)
                 self.assertUnharmed(target.pid)
                 self.assertEqual(self.totals["state"], "recording", self.totals)
-                told = [notice for notice in self.notices if "13.1 mends it" in notice]
+                told = [notice for notice in self.notices if "fixed in 13.1): such kernels" in notice]
                 self.assertEqual((len(told), self.totals["invalid"] > 100), (has_bug, has_bug), self.totals)
                 self.assertAddsUp()
                 self.assertKernelsAreTrue(self.truth(target))
@@ -141,7 +141,7 @@ class GpuFaults(gpu_case.GpuCase):
         finished = self.stop(recording)
         self.assertUnharmed(target.pid)
         self.assertEqual((self.totals["state"], self.totals["reason"], self.totals["kernels"]), ("ended", "CUPTI_BLOCKED", 0))
-        self.assertIn("a bug that 13.1 mends", self.totals["message"])
+        self.assertIn("a bug fixed in 13.1", self.totals["message"])
         self.assertIn("Use CUDA 13.1 or later", finished.errors)
         self.assertGreater(self.totals["invalid"], 1000)
         self.truth(target)
@@ -159,7 +159,7 @@ class GpuFaults(gpu_case.GpuCase):
             with self.subTest(is_killed=is_killed):
                 target = self.job("--threads", "2", clock_ticks_per_us=2419, timestamp_ms=4)
                 recording = self.start_recording(target)
-                recording.shows("times of the GPU are fitted to ours")
+                recording.shows("GPU times are converted to our clock")
                 begun = self.steps_of(target)
                 self.assertTrue(within_deadline(lambda: self.steps_of(target) > begun + 20))
                 if is_killed:
@@ -170,10 +170,10 @@ class GpuFaults(gpu_case.GpuCase):
                 else:
                     finished = self.stop(recording)
                 self.assertEqual((self.totals["state"], self.totals["reason"]), ("ended", "CONFLICT_SUBSCRIBER"), self.totals)
-                self.assertIn("there was no time to fit it", finished.errors)
+                self.assertIn("there was no time to compare it", finished.errors)
                 self.assertEqual((self.operations, self.totals["kernels"]), ([], 0))
                 self.assertGreater(self.totals["invalid_records"], 50)
-                notice, = [notice for notice in self.notices if "are left out: when they were made is not known" in notice]
+                notice, = [notice for notice in self.notices if "are left out: their times are unknown" in notice]
                 self.assertGreater(int(notice.split()[0]), 50)
                 self.assertIn("samples in", finished.errors)
                 self.assertGreater(self.totals["uncovered_ns"], 1_000_000, "all of it")
@@ -203,8 +203,8 @@ class GpuFaults(gpu_case.GpuCase):
     def test_kernels_that_do_not_come(self):
         """Kernels are missing from the start, also those of replayed graphs; or from some time on. A kernel for which
         CUPTI has no times does not count as missing."""
-        for arguments, options, told in (((), {}, "tells of no kernel:"), (("--replays",), {}, "tells of no kernel:"),
-                                         ((), {"on_word": 1}, "tells of no kernel any more:")):
+        for arguments, options, told in (((), {}, "reports no kernel:"), (("--replays",), {}, "reports no kernel:"),
+                                         ((), {"on_word": 1}, "reports no kernel any more:")):
             with self.subTest(arguments, **options):
                 target = self.job(*arguments, no_kernels=1, **options)
                 recording = self.start_recording(target)
@@ -245,7 +245,7 @@ class GpuFaults(gpu_case.GpuCase):
         finished = self.until_it_ended(target, ("profile", "profiling"))
         self.assertUnharmed(target.pid)
         self.assertEnded(finished, "CONFLICT_SUBSCRIBER", "took over CUPTI")
-        self.assertTrue(any("has not given back" in notice for notice in self.notices), self.notices)
+        self.assertTrue(any("has not returned" in notice for notice in self.notices), self.notices)
         target.tell("profiled")
         self.assertGreater(int(target.expect("profiled").text.split()[1]), 0)
         self.assertKernelsAreTrue(self.truth(target))
@@ -262,7 +262,7 @@ class GpuFaults(gpu_case.GpuCase):
                 target.expect("profiling")
                 self.stop(recording)
                 self.assertUnharmed(target.pid)
-                self.assertTrue(any("has not given back" in notice for notice in self.notices), self.notices)
+                self.assertTrue(any("has not returned" in notice for notice in self.notices), self.notices)
                 self.assertKernelsAreTrue(self.truth(target))
 
     def test_slow_to_come_up(self):
@@ -504,7 +504,7 @@ class GpuGraphs(gpu_case.GpuCase):
                     self.assertEqual((self.totals["unseen"], self.totals["without_launch"], self.totals["replays_unseen"]),
                                      (0, 0, 0), self.totals)
                     self.assertAddsUp()
-                    told = [notice for notice in self.notices if "which call replayed a graph" in notice]
+                    told = [notice for notice in self.notices if "reports wrong launches of graphs" in notice]
                     self.assertEqual(len(told), is_unlinked, self.notices)
                     self.assertEqual("whose launch is unknown" in finished.errors, is_unlinked)
                 self.assertUnharmed(target.pid)

@@ -134,9 +134,9 @@ class GpuRecord(Launches):
                 self.assertLess(self.totals["stacks_refused"], len(told))
                 self.assertOperationsFollow(truth)
                 self.assertAddsUp()
-                stays = [notice for notice in self.notices if "CUPTI stays in process" in notice]
+                stays = [notice for notice in self.notices if "CUPTI stays loaded in process" in notice]
                 self.assertEqual(len(stays), 1, self.notices)
-                looked = [notice for notice in self.notices if "was not looked at" in notice]
+                looked = [notice for notice in self.notices if "was not checked" in notice]
                 self.assertEqual(len(looked), 1, "NVML knows nothing of a double")
                 self.assertGreater(self.totals["attributed_launch"], 0)
                 self.assertIn("taken at the launch", finished.errors)
@@ -242,7 +242,7 @@ class WhateverPython(Launches):
         self.assertEqual(target.expect("torch").text, "torch True")
         finished = self.record(target, "--mode", "trace", duration="500ms")
         self.assertEqual((self.totals["state"], self.totals["reason"]), ("refused", "CONFLICT_SUBSCRIBER"), self.totals)
-        self.assertIn("the profiler of PyTorch runs", finished.errors)
+        self.assertIn("PyTorch's profiler runs", finished.errors)
         self.assertIn("calls and returns in", finished.errors)
         check = self.foreseen(target)
         self.assertEqual((check["verdict"], check["reason"]), ("limited", "CONFLICT_SUBSCRIBER"), check)
@@ -298,7 +298,7 @@ class WhateverPython(Launches):
         idle job."""
         target.tell("ping")
         target.expect("pong")
-        return recording.spool.exists() and b"was not looked at" in recording.spool.read_bytes()
+        return recording.spool.exists() and b"was not checked" in recording.spool.read_bytes()
 
     def test_what_the_library_drops_is_counted(self):
         """The count is exact, as launches happen only while everything is recorded."""

@@ -134,7 +134,7 @@ class Limits(case.Case):
         refused = set()
         for kind, flags, stream, payload in client.frames(lambda one: len(refused) >= CALLS - BRIEF):
             if kind == HEADERS and flags & 1:
-                self.assertTrue(b"which is the limit" in payload or b"finds no room" in payload, payload)
+                self.assertTrue(b"which is the limit" in payload or b"there is no room" in payload, payload)
                 refused.add(stream)
             if len(refused) == CALLS - BRIEF:
                 break

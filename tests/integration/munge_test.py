@@ -112,7 +112,7 @@ class Callers(MungeCase):
 
     def test_who_is_not_in_the_rule_is_nobody(self):
         mine = self.target()
-        self.refused(self.ask(BOB, "dump", "--pid", mine), f"munged says that this call is by user {BOB}",
+        self.refused(self.ask(BOB, "dump", "--pid", mine), f"according to MUNGE, this call is by user {BOB}",
                      "the identity 'login' is not", "hint: ")
         self.refused(self.ask(0, "dump", "--pid", mine), "is by user 0")
         self.refused(self.ask(BOB, "dump", "--pid", mine, user=ALICE), f"is by user {BOB}")
@@ -125,7 +125,7 @@ class Callers(MungeCase):
         done = self.ask(ALICE, "dump", "--pid", mine, user=ALICE)
         self.assertEqual(done.returncode, 0, done.stderr)
         for other in (BOB, "root", "0"):
-            self.refused(self.ask(ALICE, "dump", "--pid", mine, user=other), f"it asks to be served as '{other}'")
+            self.refused(self.ask(ALICE, "dump", "--pid", mine, user=other), f"it names user '{other}'")
 
     def test_without_a_credential_the_remedy_is_said(self):
         for options in ({}, {"user": ALICE}):
@@ -276,7 +276,7 @@ class PythonClient(MungeCase):
         self.assertIn("munged does not answer at /nowhere/munge", lines["silent"])
         self.assertIn("libno-munge.so.2", lines["missing"])
         refused = run(BOB)
-        self.assertIn(f"munged says that this call is by user {BOB}", refused.stderr)
+        self.assertIn(f"according to MUNGE, this call is by user {BOB}", refused.stderr)
 
 
 if __name__ == "__main__":

@@ -226,8 +226,8 @@ class Rules(PolicyCase):
         self.assertEqual({name: name in seen for name in ("in_parent", "in_other", "in_job", "in_another")},
                          {"in_parent": True, "in_other": True, "in_job": False, "in_another": False}, errors)
         for pid, which in ((pids["job-1"], "a child"), (first.pid, "another program now")):
-            self.assertIn(f"process {pid}, {which}, is not recorded, nor are its children: the policy of this machine does "
-                          "not let you profile it: rule 'no-jobs'", errors)
+            self.assertIn(f"process {pid} ({which}) and its children are not recorded: the policy of this machine "
+                          "forbids you to profile it: rule 'no-jobs'", errors)
         for pid in pids.values():
             self.assertEqual(harm(pid), [])
 
@@ -251,7 +251,8 @@ class Rules(PolicyCase):
                 name = words[-1].split()[1]
                 watched = "\n".join(daemon.probe("watch", name, prefix=access_cases.as_user(ALICE)).end())
                 self.assertIn("STATE_FAILED", watched, words)
-                self.assertIn("another program by now: the policy of this machine does not let you profile it: rule 'no-jobs'", watched)
+                self.assertIn("has become another program: the policy of this machine forbids you to profile it: "
+                              "rule 'no-jobs'", watched)
                 self.assertEqual(harm(first.pid), [])
 
     def test_who_is_not_there_is_not_judged(self):
@@ -284,17 +285,17 @@ class Reloading(PolicyCase):
         daemon = self.serve(rule("alice", f"user = {ALICE}"))
         mine = self.target()
         for text, words in (("default = 'deny'\n\ndefualt = 1", f"{self.file}:3: the policy has no key 'defualt'"),
-                            ("[[rule", f"{self.file}:1: this is no TOML")):
+                            ("[[rule", f"{self.file}:1: this is not valid TOML")):
             line = self.reload(daemon, text, "policy_unchanged")
             self.assertIn("level=error", line)
-            self.assertIn("the policy from before still holds", line)
+            self.assertIn("the previous policy stays in force", line)
             self.assertIn(words, line)
         self.file.unlink()
         self.write(rule("x"))
         os.chown(self.file, ALICE, ALICE)
         known = len(daemon.words())
         daemon.process.send_signal(signal.SIGHUP)
-        self.assertTrue(within_deadline(lambda: "may be the work of others" in daemon.words()[known:]))
+        self.assertTrue(within_deadline(lambda: "is not safe from changes by other users" in daemon.words()[known:]))
         self.assertEqual(self.answers(daemon, mine, prefix=access_cases.as_user(ALICE)), [DENIED])
         self.assertEqual(self.answers(daemon, mine, prefix=()), ["allowed"], "as before")
 
@@ -310,7 +311,7 @@ class Starting(PolicyCase):
         def cannot_be_read():
             os.chmod(self.file, 0o600)
 
-        for spoil, words in ((others_may_write, "nobody else may write"), (belongs_to_another, f"belongs to user {ALICE}"),
+        for spoil, words in ((others_may_write, "no other user can write"), (belongs_to_another, f"belongs to user {ALICE}"),
                              (cannot_be_read, "chmod a+r"), (self.file.unlink, "cannot open the policy"),
                              (lambda: self.write("[[rule]]\nname='x'\naction='deny'\nuser='no-such'"), ":4: user: there is no")):
             self.write("")
@@ -342,10 +343,10 @@ duration = "100s"
         mine, of_bob = self.target(), self.target(access_cases.as_user(BOB))
         said = self.probe(daemon, "create", mine, 101).end()[-1]
         self.assertIn("error RESOURCE_EXHAUSTED", said)
-        self.assertIn("asks for 101 s, and may have captures of 100 s (quota 'few' of the policy)", said)
+        self.assertIn("requested 101 s, and the limit for a capture is 100 s (quota 'few' of the policy)", said)
         name = self.probe(daemon, "create", mine, 100).end()[-1].split()[1]
         said = self.probe(daemon, "create", mine, 1).end()[-1]
-        self.assertIn("has 1 captures going on, and may have 1 (quota 'few' of the policy)", said)
+        self.assertIn("has 1 running captures, and the limit is 1 (quota 'few' of the policy)", said)
         self.assertIn((ALICE, "refused", "few"), self.audited(mine))
         bobs = [self.probe(daemon, "create", of_bob, 1000, prefix=access_cases.as_user(BOB)).end()[-1] for _ in range(2)]
         self.assertTrue(all(line.startswith("capture ") for line in bobs), bobs)
@@ -363,7 +364,7 @@ duration = "100s"
         self.assertIn("STATE_SUCCEEDED", last)
         self.assertGreaterEqual(int(last.split()[3]), 20 << 10)
         said = self.probe(daemon, "create", mine, 1).end()[-1]
-        self.assertRegex(said, r"error RESOURCE_EXHAUSTED .*has \d+ bytes of traces stored, and may have 20480 \(quota 'few'")
+        self.assertRegex(said, r"error RESOURCE_EXHAUSTED .*has \d+ bytes of stored traces, and the limit is 20480 \(quota 'few'")
         self.probe(daemon, "delete", name).end()
         name = self.probe(daemon, "create", mine, 100).end()[-1].split()[1]
         self.assertTrue(name.startswith("nodes/"))
@@ -379,12 +380,12 @@ duration = "100s"
         name = self.probe(daemon, "create", mine, 1000).end()[-1].split()[1]
         shown = subprocess.run([*access_cases.as_user(ALICE), profiler.BINARY, "captures", "list", "--json", "--host",
                                 self.place.address], text=True, capture_output=True, timeout=DEADLINE, cwd="/")
-        self.assertIn("may use 1.25 % of a core, less than was asked for", shown.stdout, shown)
+        self.assertIn("may use 1.25 % of a core, less than requested", shown.stdout, shown)
         bobs = self.probe(daemon, "create", of_bob, 1000, prefix=access_cases.as_user(BOB)).end()[-1]
         self.assertTrue(bobs.startswith("capture "), bobs)
         said = self.probe(daemon, "create", mine, 1000).end()[-1]
-        self.assertIn("error RESOURCE_EXHAUSTED the policy of this machine lets all collectors together use 0.025 cores, of which "
-                      "the captures that go on have 0.0225: less is left than the 0.01 that taking samples needs", said)
+        self.assertIn("error RESOURCE_EXHAUSTED the policy of this machine limits all collectors together to 0.025 cores, "
+                      "and running captures use 0.0225: too little is left for the 0.01 that taking samples needs", said)
         self.assertIn("error RESOURCE_EXHAUSTED", self.probe(daemon, "create", f"trace:{mine}", 1000).end()[-1])
         self.assertIn((ALICE, "refused", None), self.audited(mine))
         self.assertEqual(self.answers(daemon, of_bob, prefix=()), ["RESOURCE_EXHAUSTED QUOTA"], "who asks first is told, too")

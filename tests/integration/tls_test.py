@@ -64,8 +64,8 @@ class Identities(TlsCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(str(mine), done.stdout)
         self.refused(self.run_as(self.alice, "dump", "--pid", theirs), f"belongs to uid {BOB}")
-        self.refused(self.run_as(self.alice, "dump", "--pid", mine, user=BOB), "'alice' does not speak for user")
-        self.refused(self.run_as(self.alice, "dump", "--pid", mine, user="root"), "does not speak for user 'root'")
+        self.refused(self.run_as(self.alice, "dump", "--pid", mine, user=BOB), "'alice' may not act as user")
+        self.refused(self.run_as(self.alice, "dump", "--pid", mine, user="root"), "may not act as user 'root'")
         entry, = self.audited(target=mine, outcome="allowed", uid=ALICE)
         self.assertIn("spiffe://site/user/alice", entry["certificate"])
         self.assertEqual(entry["pid"], 0)
@@ -93,7 +93,7 @@ class Identities(TlsCase):
             else:  # the rule's gid is not bob's, and the kernel compares groups
                 self.refused(done, "error: ")
         self.refused(self.run_as(self.dashboard, "dump", "--pid", mine), "this call names none", "--as USER")
-        self.refused(self.run_as(self.dashboard, "dump", "--pid", mine, user=0), "does not speak for user '0'")
+        self.refused(self.run_as(self.dashboard, "dump", "--pid", mine, user=0), "may not act as user '0'")
         self.assertTrue(self.audited(what="connect", reason="PERMISSION_DENIED"))
 
     def test_the_key_is_in_the_memory_of_main_alone(self):
@@ -164,7 +164,7 @@ class Identities(TlsCase):
         reload(IDENTITIES.replace("spiffe://site/user/alice", "spiffe://site/user/other"))
         self.refused(self.run_as(self.alice, "dump", "--pid", mine), "no [[identity]]")
         reload(IDENTITIES.replace(f"user = {ALICE}", "user = 54777"))
-        self.refused(self.run_as(self.alice, "dump", "--pid", mine), "only since ptrace-profd has started")
+        self.refused(self.run_as(self.alice, "dump", "--pid", mine), "after ptrace-profd had started")
 
 
 @unittest.skipUnless(os.getuid() == 0, "only root can become others")
@@ -289,19 +289,19 @@ class Start(TlsCase):
             self.assertIn(word, daemon.words())
 
     def test_what_is_missing_or_too_much_is_named(self):
-        self.fails(self.options(""), "lets nobody in")
-        self.fails(self.options(IDENTITIES.replace("root = true", "")), "would let somebody on another machine be root")
-        self.fails(self.options(IDENTITIES.replace("gid", "#gid")), "the group is not known")
-        self.fails(self.options("[[identity]]\nname = 'x'\nuser = 'root'\nroot = true\n"), "fits no certificate")
+        self.fails(self.options(""), "admits no client")
+        self.fails(self.options(IDENTITIES.replace("root = true", "")), "would give clients on other machines the rights of root")
+        self.fails(self.options(IDENTITIES.replace("gid", "#gid")), "the group is unknown")
+        self.fails(self.options("[[identity]]\nname = 'x'\nuser = 'root'\nroot = true\n"), "matches no certificate")
         self.fails(self.options(IDENTITIES, "node:7443"), "is not a valid address")
         options = list(map(str, self.options(IDENTITIES)))
         at = options.index("--tls-client-ca")
-        self.fails(options[:at] + options[at + 2:], "--listen-tcp is for clients with a certificate")
+        self.fails(options[:at] + options[at + 2:], "--listen-tcp serves clients with a certificate")
         self.fails([word if word != str(self.server.key) else str(self.alice.key) for word in options], "as the key of")
         self.fails([*options, "--tls-crl", "/nowhere.crl"], "/nowhere.crl as the list of revoked certificates")
         self.fails([*options, "--tls-crl", self.server.file], "as the list of revoked certificates", "it holds none")
         self.fails(["--socket", self.place.socket, "--spool", self.place.spool, "--tls-crl", self.authority.revoke()],
-                   "--tls-crl are for --listen-tcp")
+                   "--tls-crl need --listen-tcp")
         os.chmod(self.server.key, 0o644)
         self.addCleanup(os.chmod, self.server.key, 0o600)
         self.fails(options, "other users can access the key")
@@ -326,7 +326,7 @@ class Start(TlsCase):
 
         refused = start(IDENTITIES, listening=False)
         self.assertNotEqual(refused.process.wait(DEADLINE), 0)
-        self.assertIn("cannot become others", refused.words())
+        self.assertIn("cannot become another", refused.words())
         daemon = start(IDENTITIES.partition("[[identity]]\nname = \"dashboard\"")[0], listening=True)
         daemon.hear("event=listening_tcp")
         self.address = "tls://" + re.search(r"event=listening_tcp address=\"?([0-9.:]+)", daemon.words()).group(1)

@@ -172,14 +172,14 @@ class TraceMode(case.Case):
         is_taxed = self.interpreter.numbers[:2] in ((3, 10), (3, 11))
         if self.interpreter.numbers[:2] >= (3, 12):
             self.assertIn("tracing every call", finished)
-            self.assertIn("note: tracing is kept to 5 % of one core", finished)
+            self.assertIn("note: tracing is limited to 5 % of one core", finished)
             self.assertIn("calls and returns in", finished)
         else:
             self.assertRegex(finished, r"sampling, not tracing: on CPython 3\.1\d.* every bytecode" if is_taxed else
-                             r"sampling, not tracing: on CPython 3\.[89].* nothing keeps tracing to 5 % of one core")
+                             r"sampling, not tracing: CPython 3\.[89].* cannot limit tracing to 5 % of one core")
             self.assertIn("samples in", finished)
         self.assertIn("sampling, not tracing" if is_taxed else "tracing every call", unlimited)
-        self.assertNotIn("tracing is kept to", unlimited)
+        self.assertNotIn("tracing is limited to", unlimited)
         self.assertUnharmed(target.pid)
         self.assertEqual(target.finish(), 0, target.stderr())
 

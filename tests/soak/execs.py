@@ -21,7 +21,7 @@ LONGEST_MS = 50 if soak.FULL else 500  # ./dev test runs on busy machines
 MODES = {"default": (), "1 kHz": ("--rate", "1khz"), "together": ("--blocking", "--rate", "1khz"),
          "trace": ("--mode", "trace"), "no stops": ("--nonblocking", "--rate", "1khz")}
 # Wrong messages about a process that execs: it has not ended, and is never without Python for long.
-ENDED = re.compile(r"process \d+ ended|in which no Python runs")
+ENDED = re.compile(r"process \d+ ended|which does not run Python")
 SAMPLES = re.compile(r"^([\d,]+) (?:samples?|calls? (?:and|or) returns?)", re.MULTILINE)
 
 

@@ -84,8 +84,8 @@ class OverTls(unittest.TestCase):
     def test_a_certificate_for_several_users_names_the_user(self):
         self.assertTrue(self.client(tls=tls("speaker", user=str(ME))).stacks(PID))
         self.refused("UNAUTHENTICATED", "names none", tls=tls("speaker"))
-        self.refused("PERMISSION_DENIED", "does not speak for user '54399'", tls=tls("speaker", user="54399"))
-        self.refused("PERMISSION_DENIED", "does not speak for user '54399'", tls=tls(user="54399"))
+        self.refused("PERMISSION_DENIED", "may not act as user '54399'", tls=tls("speaker", user="54399"))
+        self.refused("PERMISSION_DENIED", "may not act as user '54399'", tls=tls(user="54399"))
 
     def test_each_bad_certificate_is_refused_by_its_name(self):
         wrong = self.refused("UNAVAILABLE", TARGET, "certificate is not accepted", tls=tls(ca="other-authority"))

@@ -236,7 +236,7 @@ class HolderArming {
     PP_ASSIGN_OR_RETURN(const GilWords after, ReadWords());
     if (!(after == words) || (!is_held && !HasWaited(words.holder))) {
       return Error{Code::kUnavailable,
-                   fmt::format("threads of process {} went on just as their tracing began", from_.pid.value),
+                   fmt::format("threads of process {} resumed while tracing was being set up", from_.pid.value),
                    "Try again."};
     }
     stop.stopped = is_held ? MonotonicNow() - begin : Nanos();

@@ -84,15 +84,15 @@ Result<void> CallSource::CheckCost() const {
   if (facts.slows_every_bytecode()) {
     return Because(Reason::kTracingTooCostly,
                    fmt::format("on CPython {} tracing slows down every bytecode, not only calls", python.version_text),
-                   "insist with --mode trace", ThingOf(pid()));
+                   "to trace nevertheless, use --mode trace", ThingOf(pid()));
   }
   const double max_overhead = context_.request.spec().trace().max_overhead();
   if (max_overhead > 0 && !facts.has_monitoring) {
     return Because(Reason::kTracingTooCostly,
-                   fmt::format("on CPython {} nothing keeps tracing to {:g} % of one core, as functions cannot be "
-                               "switched off one by one before {} (--max-overhead off traces without a limit)",
+                   fmt::format("CPython {} cannot limit tracing to {:g} % of one core: single functions can be "
+                               "switched off only from {} on (--max-overhead off traces without a limit)",
                                python.version_text, 100 * max_overhead, FirstWith(&VersionFacts::has_monitoring)),
-                   "insist with --max-overhead off", ThingOf(pid()));
+                   "to trace without a limit, use --max-overhead off", ThingOf(pid()));
   }
   return {};
 }
@@ -129,10 +129,9 @@ Result<void> CallSource::Prepare(const GoOn& go_on) {
 Result<void> CallSource::ReportIdle(Nanos now) {
   if (!has_reported_idle_) {
     has_reported_idle_ = true;
-    context_.writer.AddNotice(
-        now, fmt::format("process {} runs no Python code just now, all its threads wait or are in C code: "
-                         "its calls are traced as soon as one does",
-                         pid().value));
+    context_.writer.AddNotice(now, fmt::format("process {} runs no Python code now: all its threads wait or run C "
+                                               "code; tracing begins when one runs Python code",
+                                               pid().value));
   }
   context_.writer.SetAccounting(context_.accounting);
   return context_.writer.Flush();
@@ -171,10 +170,9 @@ void CallSource::ReportLateness() {
   timespec since_boot{};
   ::clock_gettime(CLOCK_BOOTTIME, &since_boot);
   const Nanos now(int64_t{since_boot.tv_sec} * 1'000'000'000 + since_boot.tv_nsec);
-  context_.writer.AddNotice(begin_,
-                            fmt::format("process {} had run for {} ms when tracing began: the calls until then are "
-                                        "not in the trace",
-                                        pid().value, (now - started.value()).value / 1'000'000));
+  context_.writer.AddNotice(
+      begin_, fmt::format("process {} had run for {} ms when tracing began: earlier calls are not in the trace",
+                          pid().value, (now - started.value()).value / 1'000'000));
 }
 
 // The user may not know of this limit.
@@ -182,8 +180,8 @@ void CallSource::ReportLimit() {
   const double max_overhead = context_.request.spec().trace().max_overhead();
   if (!is_only_way_ && max_overhead > 0) {
     context_.writer.AddNotice(MonotonicNow(),
-                              fmt::format("tracing is kept to {:g} % of one core, as functions are switched off where "
-                                          "it costs more; they are named at the end (--max-overhead off: no limit)",
+                              fmt::format("tracing is limited to {:g} % of one core: costly functions are switched off "
+                                          "and listed at the end (--max-overhead off: no limit)",
                                           100 * max_overhead));
   }
 }

@@ -233,8 +233,8 @@ void CallTracer::AddSnapshot(const ThreadAtArming& at, const std::vector<RingFac
   }
   const Tid tid = track != nullptr ? track->info.ns_tid : Tid(static_cast<int32_t>(at.entry.native_id));
   if (!at.is_whole) {
-    context_.writer.AddNotice(begin_, fmt::format("of the stack of thread {} at the beginning, only the innermost {} "
-                                                  "frames are known: ends of the others are counted as unmatched",
+    context_.writer.AddNotice(begin_, fmt::format("the first stack of thread {} is incomplete: only its innermost {} "
+                                                  "frames are known; returns from the others are counted as unmatched",
                                                   tid.value, at.frames.size()));
   }
   ThreadSnapshot snapshot;
@@ -361,7 +361,7 @@ Result<void> CallTracer::CheckBudget() {
   constexpr char kRemedy[] = "leave --max-overhead out (--min-duration and --exclude make a trace smaller), or sample";
   if (!FactsOf(process_.python.layout.version).has_monitoring) {
     return Error{Code::kFailedPrecondition,
-                 fmt::format("process {} runs CPython {}, which cannot have single functions not tell of their calls: "
+                 fmt::format("process {} runs CPython {}, which cannot switch off tracing for single functions: "
                              "--max-overhead needs {} or later",
                              pid_.value, FactsOf(process_.python.layout.version).name(),
                              FirstWith(&VersionFacts::has_monitoring)),
@@ -370,9 +370,9 @@ Result<void> CallTracer::CheckBudget() {
   if (injection_.has_value() && injection_->channel.event_ticks().frame <= 0) {
     return Error{
         Code::kFailedPrecondition,
-        fmt::format("what an event costs could not be measured in process {}, so that --max-overhead cannot be "
-                    "kept",
-                    pid_.value),
+        fmt::format(
+            "the cost of a trace event could not be measured in process {}, so --max-overhead cannot be enforced",
+            pid_.value),
         kRemedy};
   }
   return {};

@@ -48,8 +48,7 @@ bool CallWindow::ReportBefore() const {
   if (facts_.slows_every_bytecode()) {
     const bool by_default = DurationOf(request_).value == 0 && Length() == kTaxedWindow;
     const std::string window =
-        by_default ? fmt::format("; the window is {:g} s unless --duration says otherwise", kTaxedWindow.seconds())
-                   : "";
+        by_default ? fmt::format("; recording lasts {:g} s (--duration changes that)", kTaxedWindow.seconds()) : "";
     report_(
         fmt::format("tracing slows down every bytecode of CPython {}, not only calls: a loop without calls takes "
                     "about {:g} times as long{}",
@@ -76,32 +75,31 @@ void CallWindow::LookForSteps(Nanos now) {
   if (gave_up_ || !steps_.has_plan() || steps_.step().has_value() || now - begin_ < StepPatience()) {
     return;
   }
-  const std::string looked =
-      fmt::format("no step of a torch.optim.Optimizer has ended in {:g} s", StepPatience().seconds());
+  const std::string looked = fmt::format("no torch.optim.Optimizer step finished in {:g} s", StepPatience().seconds());
   waited_ = ends_by_steps() ? now - begin_ : Nanos();
   gave_up_ = true;
   steps_.GiveUp(now);
   const Nanos left = begin_ + std::min(Length(), kNoEndOfWindow - begin_) - now;
-  const std::string until = Length() == kNoEndOfWindow ? std::string("until the process ends or it is stopped")
+  const std::string until = Length() == kNoEndOfWindow ? std::string("until the process ends or you stop the recording")
                                                        : fmt::format("for {:.1f} s", std::max(left, Nanos()).seconds());
-  report_(fmt::format("{}: recording goes on by time, {}; everything is recorded from here on", looked, until));
+  report_(fmt::format("{}: everything is recorded from now on, {}", looked, until));
 }
 
 void CallWindow::ReportAfter(Nanos now, const LeftAside& aside) const {
   if (lost_at_end_ > 0) {
-    report_(fmt::format("ended {:.3f} s after its begin, because a buffer was full and {} lost (--on-full stop)",
+    report_(fmt::format("recording ended after {:.3f} s: a buffer was full and {} lost (--on-full stop)",
                         (now - begin_).seconds(), Things(lost_at_end_, "event was", "events were")));
   }
   ReportSteps(now);
   if (aside.children > 0) {
-    report_(fmt::format("{} of process {} {} there meanwhile and not traced: each can be recorded by its own --pid",
-                        Things(aside.children, "child", "children"), TargetOf(request_).value,
+    report_(fmt::format("{} of process {} {} not traced: record each with its own --pid",
+                        Things(aside.children, "child process", "child processes"), TargetOf(request_).value,
                         aside.children == 1 ? "was" : "were"));
   }
   if (aside.interpreters > 0) {
     report_(
-        fmt::format("{} of process {} {} there meanwhile and not traced, as only the main interpreter is: samples "
-                    "hold them all (record without --mode trace)",
+        fmt::format("{} of process {} {} not traced, only its main interpreter: samples include all of them (record "
+                    "without --mode trace)",
                     Things(aside.interpreters, "subinterpreter", "subinterpreters"), TargetOf(request_).value,
                     aside.interpreters == 1 ? "was" : "were"));
   }
@@ -110,7 +108,7 @@ void CallWindow::ReportAfter(Nanos now, const LeftAside& aside) const {
 void CallWindow::ReportSteps(Nanos now) const {
   if (!steps_.step().has_value()) {
     if (steps_.has_plan() && !gave_up_) {
-      report_(fmt::format("no step of a torch.optim.Optimizer ended in {:.1f} s: nothing was recorded",
+      report_(fmt::format("no torch.optim.Optimizer step finished in {:.1f} s: nothing was recorded",
                           (now - begin_).seconds()));
     }
     return;
@@ -120,9 +118,9 @@ void CallWindow::ReportSteps(Nanos now) const {
   if (recorded > 0) {
     report_(fmt::format("recorded {}: {}{}", Things(recorded, "whole step", "whole steps"),
                         StretchesText(steps_.stretches()),
-                        recorded < asked ? fmt::format(" (of {} asked for)", asked) : ""));
+                        recorded < asked ? fmt::format(" (of {} requested)", asked) : ""));
   } else if (steps_.has_plan()) {
-    report_(fmt::format("no whole step was recorded: the window ended in step {}, counted from 0", *steps_.step()));
+    report_(fmt::format("no whole step was recorded: recording ended during step {}, counted from 0", *steps_.step()));
   }
 }
 

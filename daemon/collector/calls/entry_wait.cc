@@ -78,24 +78,24 @@ void EntryWait::Judge(Nanos now) {
   const int32_t pid = TargetOf(request_).value;
   constexpr char kSample[] = "Sample it instead (record without --mode trace).";
   if (is_long && subinterpreter > looks / 2 && main_thread + other < looks / 10) {
-    error_ = Because(Reason::kTargetIdle,
-                     fmt::format("process {} runs Python only in a subinterpreter just now, and only calls of the main "
-                                 "interpreter can be traced",
-                                 pid),
-                     kSample, ThingOf(TargetOf(request_)));
+    error_ = Because(
+        Reason::kTargetIdle,
+        fmt::format("process {} now runs Python only in a subinterpreter, and only the main interpreter can be traced",
+                    pid),
+        kSample, ThingOf(TargetOf(request_)));
   } else if (is_long && !FactsOf(python_.layout.version).any_thread_calls && other > looks / 2 &&
              main_thread < looks / 10) {
     error_ = Because(Reason::kTargetIdle,
-                     fmt::format("the main thread of process {} waits, and no other one calls a Python function: one "
-                                 "that loops without calls lets no tracer in on CPython {}",
+                     fmt::format("the main thread of process {} waits, and no other thread calls a Python function: "
+                                 "outside the main thread, CPython {} can start tracing only at a call",
                                  pid, python_.version_text),
                      kSample, ThingOf(TargetOf(request_)));
   } else if (DurationOf(request_).value > 0 && now - asked_at_ >= std::max(DurationOf(request_), kPatience)) {
-    error_ = Because(
-        Reason::kTargetIdle,
-        fmt::format("process {} came to no Python code of its main interpreter in {:g} s: nothing was traced", pid,
-                    std::max(DurationOf(request_), kPatience).seconds()),
-        "Give it more time (--duration), try again when it works, or sample instead.", ThingOf(TargetOf(request_)));
+    error_ = Because(Reason::kTargetIdle,
+                     fmt::format("process {} ran no Python code in its main interpreter for {:g} s: nothing was traced",
+                                 pid, std::max(DurationOf(request_), kPatience).seconds()),
+                     "Give it more time (--duration), try again when it is busy, or sample instead.",
+                     ThingOf(TargetOf(request_)));
   }
 }
 

@@ -7,7 +7,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr char kNoSteps[] = "without calls there are no steps: it goes by time";
+constexpr char kNoSteps[] = "samples do not count steps: the time limit applies";
 constexpr size_t kMaxReason = kMaxSentence / 5;  // characters, of up to four bytes each
 
 std::string SentenceOf(const Error& refusal) {

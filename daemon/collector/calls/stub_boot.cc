@@ -156,7 +156,7 @@ Result<InjectionTarget> DescribeForInjection(Pid pid, RemoteMemory& memory, cons
   target.own_pid = Pid(own.value);
   uint64_t interpreter = 0;
   if (memory.ReadValue(process.runtime + process.layout.runtime_interpreters_main, &interpreter) != ReadStatus::kOk) {
-    return Error{Code::kGone, fmt::format("process {} has no interpreter any more", pid.value), ""};
+    return Error{Code::kGone, fmt::format("the Python interpreter of process {} has ended", pid.value), ""};
   }
   PP_ASSIGN_OR_RETURN(const bool allowed, RemoteDebuggingAllowed(memory, process, RemoteAddr(interpreter)));
   target.debugging_disabled = !allowed;

@@ -174,22 +174,21 @@ bool GpuCapture::TakeClock(const GpuLibrary& library) {
     clock_.SetIdentity();
   } else if (library.record_time == PP_GPU_TIME_OTHER) {
     clock_.SetFitted();
-    context_.writer.AddNotice(
-        MonotonicNow(),
-        fmt::format("another tool in process {} has CUPTI go by a clock of its own (PyTorch's profiler does): "
-                    "times of the GPU are fitted to ours, by readings of both",
-                    target_.pid.value));
+    context_.writer.AddNotice(MonotonicNow(),
+                              fmt::format("another tool in process {} has set CUPTI to its own clock (PyTorch's "
+                                          "profiler does that): GPU times are converted to our clock by comparing both",
+                                          target_.pid.value));
     if (const std::string zeros = times_.Begin(target_.pid, library); !zeros.empty()) {
       context_.writer.AddNotice(MonotonicNow(), zeros);
     }
   } else if (library.record_time != PP_GPU_TIME_REALTIME) {
     injection_->arena.AskToLeave(GpuLeave::kNow);
-    Refuse(Because(Reason::kConflictSubscriber,
-                   fmt::format("another tool in process {} has set the clock of CUPTI to one that is none of ours, and "
-                               "nothing could be put in its place in time",
-                               target_.pid.value),
-                   "record once that tool has ended, or after a restart of the job",
-                   fmt::format("process {}", target_.pid.value)));
+    Refuse(Because(
+        Reason::kConflictSubscriber,
+        fmt::format(
+            "another tool in process {} has set CUPTI to an unknown clock, and it could not be replaced in time",
+            target_.pid.value),
+        "record after that tool has ended, or restart the job", fmt::format("process {}", target_.pid.value)));
     return false;
   }
   return true;
@@ -212,16 +211,15 @@ void GpuCapture::BeginRecording() {
     context_.writer.AddNotice(MonotonicNow(), notice);
   }
   if (memory_is_unknown_) {
-    context_.writer.AddNotice(MonotonicNow(),
-                              fmt::format("how much memory of its GPU process {} has left was not looked at: NVML does "
-                                          "not tell, or /dev/nvidiactl cannot be seen from here",
-                                          target_.pid.value));
+    context_.writer.AddNotice(MonotonicNow(), fmt::format("the free GPU memory of process {} was not checked: NVML "
+                                                          "does not report it, or /dev/nvidiactl is not visible here",
+                                                          target_.pid.value));
   }
 }
 
 Error GpuCapture::NotUpInTime(std::string_view when) const {
   return Because(Reason::kAttachTimeout,
-                 fmt::format("CUPTI in process {} did not come to record {}: it is {}", target_.pid.value, when,
+                 fmt::format("CUPTI in process {} did not start recording {}: it is {}", target_.pid.value, when,
                              injection_->arena.step()),
                  "try again later, or without --gpu", ThingOf(target_.pid));
 }
@@ -330,8 +328,8 @@ void GpuCapture::LookAtSilence(Nanos now) {
     accounting_.state = GpuCaptureState::kNoKernels;
     accounting_.reason = Reason::kNoKernelsSeen;
     accounting_.message = accounting_.kernels + accounting_.invalid == 0
-                              ? "calls that launch kernels or graphs were seen, and no kernel"
-                              : "calls that launch kernels or graphs were seen, and of the last ones no kernel";
+                              ? "calls that launch kernels or graphs were seen, but no kernel"
+                              : "calls that launch kernels or graphs were seen, but no kernel of the latest ones";
   } else if (!sees_none && accounting_.state == GpuCaptureState::kNoKernels) {
     accounting_.state = GpuCaptureState::kRecording;
     accounting_.reason = Reason::kUnspecified;
@@ -351,11 +349,10 @@ void GpuCapture::ReportSilence(Nanos now, GpuSilence::State silence) {
   const bool is_certain = silence == GpuSilence::State::kCertain;
   const bool has_begun = accounting_.kernels + accounting_.invalid > 0;
   context_.writer.AddNotice(
-      now, fmt::format("process {} launches kernels or graphs{}, and CUPTI tells of no kernel{}: {}its tracing may be "
-                       "dead for the life "
-                       "of the process (a second tool, or an earlier session of a profiler)",
+      now, fmt::format("process {} launches kernels or graphs{}, but CUPTI reports no kernel{}: {}its tracing may be "
+                       "broken until the process ends (by a second tool, or an earlier session of a profiler)",
                        target_.pid.value, is_certain ? " and waits for them" : "", has_begun ? " any more" : "",
-                       is_certain ? "" : "a kernel takes very long, or a graph is still being captured, or "));
+                       is_certain ? "" : "a kernel may run very long, a graph may still be in capture, or "));
 }
 
 void GpuCapture::LookAtTimes() {
@@ -408,7 +405,7 @@ void GpuCapture::Disarm(Nanos patience, const std::function<void()>& meanwhile) 
   joiner_.Close(now);
   coverage_.Close(now);
   annotations_.Close(now);
-  const Error not_up = NotUpInTime("until the end of the capture");  // as the state is now
+  const Error not_up = NotUpInTime("before the capture ended");  // as the state is now
   arena.AskToLeave(HowToLeave());
   const auto drain = [&] {
     meanwhile();
@@ -424,8 +421,8 @@ void GpuCapture::Disarm(Nanos patience, const std::function<void()>& meanwhile) 
   if (const std::string_view stays = GpuLeftWords(arena.leave_how());
       arena.state() == GpuState::kLeft && !stays.empty()) {
     context_.writer.AddNotice(MonotonicNow(),
-                              fmt::format("CUPTI stays in process {}, switched off: {}; its CUDA calls may be slower "
-                                          "until it ends (10 to 50 % where that was seen)",
+                              fmt::format("CUPTI stays loaded in process {}, switched off: {}; CUDA calls may be "
+                                          "slower until the process ends (by 10 to 50 % in known cases)",
                                           target_.pid.value, stays));
   }
   if (accounting_.state == GpuCaptureState::kStarting) {
@@ -467,17 +464,16 @@ void GpuCapture::ReportUnreported() {
   if (!is_ours && accounting_.state == GpuCaptureState::kRecording) {
     End(Because(
         Reason::kConflictSubscriber,
-        fmt::format("another tool in process {} has CUPTI go by a clock of its own, and there was no time to fit it "
-                    "to ours",
-                    target_.pid.value),
-        "record for longer: a second is enough", ThingOf(target_.pid)));
+        fmt::format(
+            "another tool in process {} has set CUPTI to its own clock, and there was no time to compare it with ours",
+            target_.pid.value),
+        "record for at least one second", ThingOf(target_.pid)));
   }
   if (unreported_ > 0) {
     context_.writer.AddNotice(
-        MonotonicNow(),
-        fmt::format("{} records of the GPU of process {} are left out: when they were made is not known, "
-                    "as the clock of CUPTI was not fitted to ours{}",
-                    unreported_, target_.pid.value, is_ours ? " again since it was set" : ""));
+        MonotonicNow(), fmt::format("{} GPU records of process {} are left out: their times are unknown, because "
+                                    "CUPTI's clock was not compared with ours{}",
+                                    unreported_, target_.pid.value, is_ours ? " again after a tool changed it" : ""));
   }
 }
 
@@ -486,19 +482,19 @@ void GpuCapture::ReportUnreported() {
 void GpuCapture::TakeWhatWasKept(bool is_gone) {
   const size_t kept = injection_->arena.Salvage([this](const GpuBatch& batch) { Decode(batch); });
   if (kept > 0 && !is_gone) {
-    context_.writer.AddNotice(MonotonicNow(),
-                              fmt::format("CUPTI of process {} has not given back {} of our buffers: of what was "
-                                          "recorded last some may be missing",
-                                          target_.pid.value, kept));
+    context_.writer.AddNotice(
+        MonotonicNow(),
+        fmt::format("CUPTI of process {} has not returned {} of our buffers: some of the last records may be missing",
+                    target_.pid.value, kept));
   }
 }
 
 void GpuCapture::ReportUnread(Nanos now) {
   if (const uint64_t bytes = decoder_.has_value() ? decoder_->unread_bytes() : 0; bytes > 0) {
     context_.writer.AddNotice(
-        now, fmt::format("{} bytes of CUPTI's records in process {} could not be read: they are behind "
-                         "one of which it is not known how long it is",
-                         bytes, target_.pid.value));
+        now, fmt::format(
+                 "{} bytes of CUPTI's records in process {} could not be read: they follow a record of unknown length",
+                 bytes, target_.pid.value));
   }
 }
 
@@ -509,12 +505,11 @@ void GpuCapture::ReportNoAnnotations() {
   }
   std::string reported = fmt::format("no NVTX range or mark of process {} was seen", target_.pid.value);
   if (nvtx_injection_.has_value()) {
-    reported +=
-        nvtx_injection_->empty()
-            ? ": it was started without NVTX_INJECTION64_PATH, and a library that has called NVTX without it goes on "
-              "calling nothing; start the job with the path of the very libcupti that it loads in that variable (not "
-              "with CUDA 13.0 before its update 1, which crashes on that)"
-            : fmt::format(": by NVTX_INJECTION64_PATH its NVTX calls go to {}", CleanText(*nvtx_injection_));
+    reported += nvtx_injection_->empty()
+                    ? ": it was started without NVTX_INJECTION64_PATH, and a library that has already called NVTX "
+                      "ignores it from then on; start the job with that variable set to the path of the libcupti that "
+                      "the job loads (not with CUDA 13.0 before update 1, which then crashes)"
+                    : fmt::format(": NVTX_INJECTION64_PATH sends its NVTX calls to {}", CleanText(*nvtx_injection_));
   }
   context_.writer.AddNotice(MonotonicNow(), reported);
 }

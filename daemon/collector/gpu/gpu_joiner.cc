@@ -374,19 +374,19 @@ void GpuJoiner::ReportOldGraphs() {
   if (counts_.graphs_before > 0) {
     writer_.AddNotice(
         taking_,
-        fmt::format("of the graphs that process {} replayed, {} had been instantiated before the recording "
-                    "began (graph {}{}): CUPTI may record their copies and memsets as kernels",
+        fmt::format("process {} replayed graphs that were instantiated before the recording began, {} in all (graph "
+                    "{}{}): CUPTI may record their copies and memsets as kernels",
                     pid_.value, counts_.graphs_before, named, counts_.graphs_before > kGraphsNamed ? ", …" : ""));
   }
 }
 
 void GpuJoiner::ReportUnlinked() {
   if (counts_.unlinked > 0) {
-    writer_.AddNotice(taking_,
-                      fmt::format("{} operations of graphs of process {} have no launch and no Python stack: CUPTI had "
-                                  "been used in the process before, and then tells wrongly which call replayed a graph "
-                                  "(CUDA 13.1 update 1 mends that)",
-                                  counts_.unlinked, pid_.value));
+    writer_.AddNotice(
+        taking_,
+        fmt::format("{} graph operations of process {} have no launch and no Python stack: CUPTI was used in the "
+                    "process before, and then reports wrong launches of graphs (fixed in CUDA 13.1 update 1)",
+                    counts_.unlinked, pid_.value));
   }
 }
 

@@ -23,8 +23,8 @@ std::vector<std::string> GpuLibraryNotices(Pid pid, const GpuLibrary& library) {
   }
   if (!library.system_thread_ids) {
     notices.push_back(
-        fmt::format("CUPTI of process {} does not name threads as the kernel does: whose calls launched what is not "
-                    "known",
+        fmt::format("CUPTI of process {} does not report the kernel's thread IDs: GPU work cannot be assigned to the "
+                    "threads that launched it",
                     pid.value));
   }
   return notices;

@@ -56,7 +56,7 @@ Result<void> SetFunctions(Pid pid, RemoteMemory& memory, const PythonProcess& pr
   for (const pp_gpu_function function : kNeeded) {
     if (boot.functions[function] == 0) {
       return Because(Reason::kCuptiBlocked,
-                     fmt::format("process {} does not tell where its {} is, by which its GPU would be recorded",
+                     fmt::format("recording the GPU of process {} needs its function {}, which was not found",
                                  pid.value, kShimFunctions[function]),
                      "Record its Python code without --gpu.", ThingOf(pid));
     }

@@ -23,9 +23,9 @@ std::string GpuTimeCheck::Begin(Pid pid, const GpuLibrary& library) {
     return "";
   }
   return fmt::format(
-      "the CUPTI of process {}, that of {}, may then give kernels no times at the begin of a recording "
-      "and after the GPU was idle (a bug that NVIDIA documents of 12.6 update 2 to 13.0; 13.1 mends it): "
-      "such kernels are left out, and counted",
+      "CUPTI of process {} (of {}) may then report kernels without times at the begin of a recording and after the GPU "
+      "was idle (a bug that NVIDIA documents for 12.6 update 2 to 13.0, fixed in 13.1): such kernels are left out and "
+      "counted",
       pid.value, CuptiRelease(library.version));
 }
 
@@ -43,20 +43,18 @@ std::optional<Error> GpuTimeCheck::Look(Pid pid, const GpuAccounting& accounting
     if (++zero_looks_ < kZeroLooks) {
       return std::nullopt;
     }
-    return Because(
-        Reason::kCuptiBlocked,
-        fmt::format("the CUPTI of process {}, that of {}, gives kernels no times ({} of the last {} records) "
-                    "where another tool has it go by a clock of its own, a bug that 13.1 mends, so recording "
-                    "ended",
-                    pid.value, CuptiRelease(accounting.cupti_version), more_zeros, more_bad + more_good),
-        "Use CUDA 13.1 or later for the job, or record it before that tool is used in it.", ThingOf(pid));
+    return Because(Reason::kCuptiBlocked,
+                   fmt::format("CUPTI of process {} (of {}) reported kernels without times ({} of the last {} records) "
+                               "while another tool set its clock, a bug fixed in 13.1, so recording ended",
+                               pid.value, CuptiRelease(accounting.cupti_version), more_zeros, more_bad + more_good),
+                   "Use CUDA 13.1 or later for the job, or record it before that tool is used in it.", ThingOf(pid));
   }
-  return Because(Reason::kCuptiBlocked,
-                 fmt::format("CUPTI of process {} gives times that mean nothing ({} of the last {} records), so "
-                             "recording ended",
-                             pid.value, more_bad, more_bad + more_good),
-                 "Record for a shorter time, or --gpu-detail coarse: CUPTI may have used up what it keeps for times.",
-                 ThingOf(pid));
+  return Because(
+      Reason::kCuptiBlocked,
+      fmt::format("CUPTI of process {} reported invalid times ({} of the last {} records), so recording ended",
+                  pid.value, more_bad, more_bad + more_good),
+      "Record for a shorter time, or use --gpu-detail coarse: CUPTI may have used up its memory for times.",
+      ThingOf(pid));
 }
 
 }  // namespace ptrace_prof

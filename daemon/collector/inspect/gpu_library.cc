@@ -87,10 +87,11 @@ Result<GpuLibraryPlace> FindGpuLibrary(Pid pid, const std::vector<MemoryRegion>&
   }
   const GpuLibraryPlace beside = runtime.empty() ? GpuLibraryPlace() : FindBeside(pid, runtime);
   if (beside.path.empty()) {
-    return Because(Reason::kCuptiBlocked,
-                   fmt::format("process {} uses CUDA, and there is no libcupti in it or beside its CUDA", pid.value),
-                   "Install CUPTI of the same CUDA for the job (the package nvidia-cuda-cupti), or import torch in it.",
-                   ThingOf(pid));
+    return Because(
+        Reason::kCuptiBlocked,
+        fmt::format("process {} uses CUDA, but libcupti is neither loaded nor beside its CUDA libraries", pid.value),
+        "Install CUPTI of the same CUDA version for the job (the package nvidia-cuda-cupti), or import torch in it.",
+        ThingOf(pid));
   }
   GpuLibraryPlace place = beside;
   place.is_unsure = !FindMapped(regions, "libtorch_cuda").empty();
@@ -108,7 +109,7 @@ Result<void> CheckGpuMemory(Pid pid, int64_t free_bytes) {
     return {};
   }
   return Because(Reason::kLowGpuMemory,
-                 fmt::format("{} MiB of memory are free on the GPU of process {}, and CUPTI may need 195 of them",
+                 fmt::format("only {} MiB of memory are free on the GPU of process {}, and CUPTI may need 195 MiB",
                              free_bytes >> 20, pid.value),
                  "Have the job leave 256 MiB free, or insist with --force.", ThingOf(pid));
 }

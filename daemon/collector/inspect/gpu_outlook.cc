@@ -52,7 +52,7 @@ struct Trace {
   std::string_view tool;
 };
 constexpr Trace kVariables[] = {
-    {"CUDA_INJECTION64_PATH=", "what CUDA_INJECTION64_PATH names"},
+    {"CUDA_INJECTION64_PATH=", "the tool of CUDA_INJECTION64_PATH"},
     {"NSYS_PROFILING_SESSION_ID=", "Nsight Systems"},
 };
 constexpr Trace kFiles[] = {
@@ -203,18 +203,18 @@ Result<void> CheckGpuCompany(Pid pid, const GpuOutlook& outlook) {
     return outlook.torch_profiler;
   }
   if (!outlook.other_tool.empty()) {
-    return Because(
-        Reason::kConflictSubscriber,
-        fmt::format("process {} was entered by {}, and CUPTI serves one tool at a time", pid.value, outlook.other_tool),
-        "Stop that tool, or start the job without it; --force tries all the same.", ThingOf(pid));
+    return Because(Reason::kConflictSubscriber,
+                   fmt::format("process {} already runs under {}, and CUPTI serves one tool at a time", pid.value,
+                               outlook.other_tool),
+                   "Stop that tool, or start the job without it; --force tries anyway.", ThingOf(pid));
   }
   if (outlook.library.has_value() && outlook.library.value().is_unsure) {
-    return Because(
-        Reason::kCuptiBlocked,
-        fmt::format("process {} has more than one CUPTI, or a PyTorch that was linked with one of its own, and "
-                    "only the one that serves its CUDA can be used",
-                    pid.value),
-        fmt::format("Have the job load one of them; --force uses {}.", outlook.library.value().path), ThingOf(pid));
+    return Because(Reason::kCuptiBlocked,
+                   fmt::format("process {} has loaded several copies of CUPTI, or a PyTorch with its own copy: only "
+                               "the copy that its CUDA uses can record",
+                               pid.value),
+                   fmt::format("Have the job load one of them; --force uses {}.", outlook.library.value().path),
+                   ThingOf(pid));
   }
   return {};
 }
@@ -228,12 +228,12 @@ Check JudgeGpu(Pid pid, const GpuOutlook& outlook) {
     return Limited(pid, error.reason, error.message, error.remedy);
   }
   if (!outlook.has_driver) {
-    return {pid, "gpu", Verdict::kOk,
-            "it has not begun to use CUDA: `record --gpu` has nothing to record as long as that is so", ""};
+    return {pid, "gpu", Verdict::kOk, "it has not used CUDA yet: `record --gpu` has nothing to record until it does",
+            ""};
   }
   const std::optional<CudaRelease>& release = outlook.release;
   if (release && IsBefore(*release, kOldest)) {
-    return Limited(pid, Reason::kCuptiTooOld, "its CUPTI is older than that of CUDA 11.8, the oldest that works",
+    return Limited(pid, Reason::kCuptiTooOld, "its CUPTI is older than that of CUDA 11.8, the oldest supported one",
                    "use a newer CUDA toolkit or PyTorch for the job");
   }
   if (outlook.crashes_jobs) {
@@ -243,20 +243,21 @@ Check JudgeGpu(Pid pid, const GpuOutlook& outlook) {
   if (release && outlook.driver && IsDriverTooOld(*release, *outlook.driver)) {
     return Limited(
         pid, Reason::kDriverTooOld,
-        fmt::format("the NVIDIA driver is {}, too old for its CUPTI, that of {}", *outlook.driver, Name(*release)),
-        "install the driver that goes with this CUDA, or use an older CUDA for the job");
+        fmt::format("NVIDIA driver {} is too old for its CUPTI, that of {}", *outlook.driver, Name(*release)),
+        "install a driver for this CUDA, or use an older CUDA for the job");
   }
   if (const Result<void> company = CheckGpuCompany(pid, outlook); company.has_error()) {
     const Error& error = company.error();
     return Limited(pid, error.reason, error.message, error.remedy);
   }
   if (outlook.uses_mps && release && IsBefore(*release, kSafeWithMps)) {
-    return Limited(pid, Reason::kMpsUnsafe, "it shares its GPU by MPS, under which a CUPTI before CUDA 13 can hang it",
+    return Limited(pid, Reason::kMpsUnsafe,
+                   "it shares its GPU through MPS, where CUPTI before CUDA 13 can hang the job",
                    "use CUDA 13.0 update 1 and driver 580 or later, or insist with --force");
   }
   return {pid, "gpu", Verdict::kOk,
-          fmt::format("`record --gpu` finds CUPTI in it ({}{}); whether another tool, such as the profiler of PyTorch, "
-                      "has it already is seen only then",
+          fmt::format("`record --gpu` finds its CUPTI ({}{}); only recording shows whether another tool, such as "
+                      "PyTorch's profiler, already uses it",
                       outlook.library.value().path, release ? ", " + Name(*release) : ""),
           ""};
 }

@@ -37,7 +37,7 @@ Judgement MemoryReading(const NodeFacts& f) {
       return {Verdict::kMissing,
               fmt::format("this kernel ({}) has no process_vm_readv: it was built without CONFIG_CROSS_MEMORY_ATTACH",
                           f.kernel),
-              "boot a kernel that has it; every distribution's has", Reason::kNotYet};
+              "boot a kernel that has it; the kernels of all distributions do", Reason::kNotYet};
     default:
       return {Verdict::kMissing,
               fmt::format("process_vm_readv is forbidden here ({}){}", Words(f.read_errno),
@@ -48,7 +48,7 @@ Judgement MemoryReading(const NodeFacts& f) {
 
 Judgement Ptrace(const NodeFacts& f) {
   if (f.ptrace_errno == 0) {
-    return {Verdict::kOk, "ptrace works: a thread that runs is stopped for tens of microseconds for each sample", ""};
+    return {Verdict::kOk, "ptrace works: a running thread can be stopped briefly for a sample", ""};
   }
   return {
       Verdict::kLimited,
@@ -67,7 +67,7 @@ Judgement Yama(const NodeFacts& f) {
     return {Verdict::kOk, scope, ""};
   }
   if (*f.yama_scope >= 3) {
-    return {Verdict::kMissing, scope + ": nobody may read another process, not even root",
+    return {Verdict::kMissing, scope + ": no user may read another process, not even root",
             "this setting holds until the next boot: remove it from /etc/sysctl.conf and /etc/sysctl.d and reboot"};
   }
   if (HasCapability(f)) {
@@ -78,7 +78,8 @@ Judgement Yama(const NodeFacts& f) {
   if (*f.yama_scope == 2) {
     return {Verdict::kMissing, scope + ": only an administrator may read other processes", remedy};
   }
-  return {Verdict::kLimited, scope + ": only what we started may be read (`ptrace-prof record -- COMMAND`)", remedy};
+  return {Verdict::kLimited,
+          scope + ": only programs that ptrace-prof starts may be read (`ptrace-prof record -- COMMAND`)", remedy};
 }
 
 Judgement Capabilities(const NodeFacts& f) {
@@ -88,8 +89,8 @@ Judgement Capabilities(const NodeFacts& f) {
   }
   if (f.uid == Uid(0) && (f.cap_effective & kBecomeAnybody) == kBecomeAnybody) {
     return {Verdict::kLimited,
-            "we are root without CAP_SYS_PTRACE: a process is read by becoming its owner, which is not enough for one "
-            "that holds capabilities, is protected (not dumpable) or in another user namespace",
+            "we are root without CAP_SYS_PTRACE: a process is read as its owner, which fails if it holds capabilities, "
+            "is protected (not dumpable) or is in another user namespace",
             std::string(kContainerRemedy)};
   }
   if (f.uid == Uid(0)) {
@@ -99,7 +100,7 @@ Judgement Capabilities(const NodeFacts& f) {
   }
   return {Verdict::kLimited,
           fmt::format("we run as {} without CAP_SYS_PTRACE: only processes of {} can be read", f.user, f.user),
-          "run with sudo for those of other users"};
+          "run with sudo to read processes of other users"};
 }
 
 Judgement Seccomp(const NodeFacts& f) {
@@ -107,18 +108,19 @@ Judgement Seccomp(const NodeFacts& f) {
     return {Verdict::kOk, "no seccomp filter is in force", ""};
   }
   if (f.read_errno == 0 && f.ptrace_errno == 0) {
-    return {Verdict::kOk, "a seccomp filter is in force, and admits what is needed", ""};
+    return {Verdict::kOk, "a seccomp filter is in force, but allows what is needed", ""};
   }
-  return {Verdict::kLimited, "a seccomp filter is in force, and forbids what the lines above say",
+  return {Verdict::kLimited, "a seccomp filter is in force, and forbids what the lines above name",
           std::string(kContainerRemedy) + ", or --security-opt seccomp=unconfined"};
 }
 
 Judgement UserNamespace(const NodeFacts& f) {
   if (!f.initial_user_ns.has_value() || *f.initial_user_ns) {
-    return {Verdict::kOk, "we are in the first user namespace: our rights count everywhere", ""};
+    return {Verdict::kOk, "we are in the initial user namespace: our rights apply to all processes", ""};
   }
-  return {Verdict::kLimited, "we are in a user namespace of our own: our rights do not count for processes outside",
-          "run on the host for those"};
+  return {Verdict::kLimited,
+          "we are in a separate user namespace (a container): our rights do not apply to processes outside",
+          "run on the host to read those"};
 }
 
 Judgement PidNamespace(const NodeFacts& f) {
@@ -126,8 +128,7 @@ Judgement PidNamespace(const NodeFacts& f) {
     return {Verdict::kOk, "we see all processes of this machine", ""};
   }
   return {Verdict::kLimited,
-          "we are in a pid namespace (a container): only its processes are there for us, under "
-          "other pids than on the host",
+          "we are in a pid namespace (a container): only its processes are visible, with other pids than on the host",
           "run on the host, or in a container with --pid=host (hostPID: true), to see the others"};
 }
 
@@ -136,7 +137,7 @@ Judgement SecurityModules(const NodeFacts& f) {
     return {Verdict::kMissing, "SELinux forbids ptrace on this machine (the boolean deny_ptrace is on)",
             "sudo setsebool deny_ptrace off"};
   }
-  const std::string modules = f.security_modules.empty() ? "which security modules are active is not shown to us"
+  const std::string modules = f.security_modules.empty() ? "unknown: cannot read the list of active security modules"
                                                          : "security modules: " + f.security_modules;
   const bool unconfined =
       f.security_label.empty() || f.security_label.starts_with("unconfined") || f.security_label.starts_with("kernel");
@@ -151,19 +152,19 @@ Judgement SecurityModules(const NodeFacts& f) {
 
 Judgement Procfs(const NodeFacts& f) {
   if (f.hidepid.empty() || HasCapability(f)) {
-    return {Verdict::kOk, "/proc shows all processes to us", ""};
+    return {Verdict::kOk, "/proc shows all processes", ""};
   }
   return {Verdict::kLimited,
-          fmt::format("/proc is mounted with hidepid={}: processes of others are not shown to us", f.hidepid),
+          fmt::format("/proc is mounted with hidepid={}: processes of other users are hidden", f.hidepid),
           "run with sudo, or: sudo mount -o remount,hidepid=0 /proc"};
 }
 
 Judgement Cuda(const NodeFacts& f) {
   if (!f.nvidia.has_value()) {
-    return {Verdict::kOk, "no NVIDIA driver is loaded: there are no waits for such a GPU to be seen", ""};
+    return {Verdict::kOk, "no NVIDIA driver is loaded: GPU waits are not reported", ""};
   }
   return {Verdict::kOk,
-          fmt::format("NVIDIA driver {}: waits for the GPU show as states of the waiting thread", *f.nvidia), ""};
+          fmt::format("NVIDIA driver {}: GPU waits are reported as states of the waiting thread", *f.nvidia), ""};
 }
 
 struct Row {

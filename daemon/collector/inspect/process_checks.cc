@@ -43,7 +43,7 @@ Check CheckTracer(Pid pid) {
   }
   const Result<ProcessStatus> status = ReadProcessStatus(pid);
   if (status.has_error() || status.value().tracer.value == 0) {
-    return {pid, "tracer", Verdict::kOk, "nobody traces it: its threads can be stopped for samples", ""};
+    return {pid, "tracer", Verdict::kOk, "no debugger is attached: its threads can be stopped for samples", ""};
   }
   const Pid tracer = status.value().tracer;
   const Result<ProcessStatus> other = ReadProcessStatus(tracer);
@@ -53,7 +53,8 @@ Check CheckTracer(Pid pid) {
           fmt::format("it is traced by process {} ({}), and Linux allows one tracer: no thread can be stopped for a "
                       "sample, only --nonblocking works",
                       tracer.value, other.has_value() ? other.value().name : "name unknown"),
-          "end that debugger or tracer, or sample with --nonblocking (stacks that move meanwhile are marked torn)",
+          "end that debugger or tracer, or sample with --nonblocking (stacks that change while they are read are "
+          "marked torn)",
           Code::kOk,
           Reason::kAlreadyTraced};
 }
@@ -61,12 +62,12 @@ Check CheckTracer(Pid pid) {
 Check CheckThreadStates(Pid pid) {
   const auto text = ReadProcFile(ProcTaskPath(pid, Tid(pid.value), "syscall"));
   if (text.has_value()) {
-    return {pid, "thread-states", Verdict::kOk, "what a waiting thread waits for can be seen", ""};
+    return {pid, "thread-states", Verdict::kOk, "what a waiting thread waits for can be read", ""};
   }
-  return {
-      pid, "thread-states", Verdict::kLimited,
-      fmt::format("what a waiting thread waits for cannot be seen ({}): only whether it runs", text.error().message),
-      "run on a kernel with /proc/PID/syscall (CONFIG_HAVE_ARCH_TRACEHOOK), as the user who may trace the process"};
+  return {pid, "thread-states", Verdict::kLimited,
+          fmt::format("what a waiting thread waits for cannot be read ({}): only whether it runs is known",
+                      text.error().message),
+          "run on a kernel with /proc/PID/syscall (CONFIG_HAVE_ARCH_TRACEHOOK), as the user who may trace the process"};
 }
 
 Check CheckGpuLibraries(Pid pid, const std::vector<MemoryRegion>& regions) {
@@ -76,8 +77,7 @@ Check CheckGpuLibraries(Pid pid, const std::vector<MemoryRegion>& regions) {
     names += (names.empty() ? "" : ", ") + library;
   }
   return {pid, "gpu-libraries", Verdict::kOk,
-          names.empty() ? "it has no GPU library mapped" : "it has mapped " + names + ": waits for the GPU are seen",
-          ""};
+          names.empty() ? "it has loaded no GPU library" : "it has loaded " + names + ": GPU waits are reported", ""};
 }
 
 Check CheckGpu(Pid pid, const std::vector<MemoryRegion>& regions, RemoteMemory& memory,
@@ -111,8 +111,7 @@ std::vector<Check> CheckReadable(Pid pid, const FreeGpuMemory& free_gpu_memory) 
   std::vector<Check> checks;
   const Result<ProcessStatus> status = ReadProcessStatus(pid);
   const std::string name = status.has_value() ? status.value().name : "name unknown";
-  checks.push_back(
-      {pid, "access", Verdict::kOk, fmt::format("the kernel lets us read process {} ({})", pid.value, name), ""});
+  checks.push_back({pid, "access", Verdict::kOk, fmt::format("process {} ({}) can be read", pid.value, name), ""});
   ProcessMemory memory(pid);
   const Result<PythonProcess> python = PythonProcess::Open(pid, memory);
   if (python.has_value()) {

@@ -49,13 +49,12 @@ class Listing {
 
  private:
   Check HiddenProcesses(uint32_t count) const {
-    return {
-        {},
-        "hidden-processes",
-        Verdict::kLimited,
-        fmt::format("the kernel does not let us look into {} {}; a Python there that is not called so is not listed",
-                    count, count == 1 ? "process" : "processes of others"),
-        more_rights_ ? "" : "run with sudo to see more"};
+    return {{},
+            "hidden-processes",
+            Verdict::kLimited,
+            fmt::format("{} {} could not be checked; if Python runs there under another name, it is missing here",
+                        count, count == 1 ? "process" : "processes of other users"),
+            more_rights_ ? "" : "run with sudo to see more"};
   }
 
   void ExamineAll(const std::vector<Candidate>& candidates) {
@@ -102,13 +101,13 @@ class Listing {
       }
       group.erase(group.begin(), group.begin() + static_cast<ptrdiff_t>(answers.size()));
       if (!group.empty()) {
-        ListFailed(*group.front(), report.ended.empty() ? "gave no sensible answer" : report.ended);
+        ListFailed(*group.front(), report.ended.empty() ? "gave no valid answer" : report.ended);
         group.erase(group.begin());
         ++failures_[first.entry.uid];
       }
       if (failures_[first.entry.uid] >= kMostFailures) {
         for (const Candidate* left : std::exchange(group, {})) {
-          ListFailed(*left, "was not started, because several others of the same user kept us waiting");
+          ListFailed(*left, "was not started, because several others for the same user failed");
         }
       }
     }
@@ -124,10 +123,9 @@ class Listing {
   // Lists the process at which a child died.
   void ListFailed(const Candidate& candidate, const std::string& ended) {
     ProcessEntry entry = candidate.entry;
-    entry.cause = fmt::format("what there is in process {} could not be read: the process of ours that looks at it {}",
-                              entry.pid.value, ended);
+    entry.cause = fmt::format("process {} could not be examined: the helper process for it {}", entry.pid.value, ended);
     entry.reason = Reason::kCollectorFailed;
-    entry.remedy = "the target is not affected; `ptrace-prof doctor --pid` may tell more";
+    entry.remedy = "the target is not affected; `ptrace-prof doctor --pid` may show more";
     if (candidate.kind != CandidateKind::kUnknownProgram) {
       entries_.push_back(std::move(entry));
     }

@@ -41,8 +41,8 @@ void NoteTracer(const ProcessStatus& status, ProcessEntry& entry) {
   entry.reason = Reason::kAlreadyTraced;
   entry.cause = "it is traced by process " + std::to_string(status.tracer.value) + " (" +
                 (tracer.has_value() ? tracer.value().name : "name unknown") +
-                "): a stack that moves while it is read cannot be settled by a stop, so more samples are cut";
-  entry.remedy = "end that debugger or tracer for whole stacks";
+                "): its threads cannot be stopped for a sample, so more samples are incomplete";
+  entry.remedy = "end that debugger or tracer to get complete stacks";
 }
 
 Candidate Describe(Pid pid, const ProcessStatus& status, CandidateKind kind) {

@@ -29,12 +29,11 @@ Result<void> CheckTorchProfiler(Pid pid, RemoteMemory& memory, const PythonProce
   if (!RunsTorchProfiler(memory, python)) {
     return {};
   }
-  return Because(
-      Reason::kConflictSubscriber,
-      fmt::format("the profiler of PyTorch runs in process {}, and CUPTI serves one tool at a time: its records "
-                  "would be taken from it",
-                  pid.value),
-      "Wait until it has ended, or insist with --force.", ThingOf(pid));
+  return Because(Reason::kConflictSubscriber,
+                 fmt::format("PyTorch's profiler runs in process {}, and CUPTI serves one tool at a time: that "
+                             "profiler would lose its records",
+                             pid.value),
+                 "Wait until it has ended, or insist with --force.", ThingOf(pid));
 }
 
 }  // namespace ptrace_prof

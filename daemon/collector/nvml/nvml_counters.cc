@@ -36,7 +36,7 @@ constexpr std::array<CounterRow, PP_NVML_COUNTERS> kCounters = {{
     {"temperature", CounterUnit::kCelsius, 1000},
 }};
 
-constexpr char kNonsense[] = "what it says makes no sense";
+constexpr char kNonsense[] = "the helper program sent invalid data";
 
 std::string TextOf(const pp_nvml_record& record) {
   return CleanText(std::string_view(record.text, ::strnlen(record.text, sizeof record.text)));
@@ -62,8 +62,8 @@ void NvmlCounters::Read(TraceWriter& writer) {
   }
   reported_.clear();
   if (const std::string refusal = std::exchange(refusal_, {}); !refusal.empty() && asked_ == v1::GPU_COUNTERS_ON) {
-    writer.AddNotice(MonotonicNow(), fmt::format("no counters of GPUs{}: {} (--gpu-counters off asks for none)",
-                                                 devices_.empty() ? "" : " from here on", refusal));
+    writer.AddNotice(MonotonicNow(), fmt::format("no GPU counters{}: {} (switch them off with --gpu-counters off)",
+                                                 devices_.empty() ? "" : " from now on", refusal));
   }
 }
 
@@ -95,7 +95,7 @@ void NvmlCounters::Pull() {
   for (size_t i = 0; i < kMostReads && pipe_ >= 0; ++i) {
     const ssize_t got = ::read(pipe_, buffer.data(), buffer.size());
     if (got < 0) {
-      return errno == EAGAIN || errno == EINTR ? void() : Stop("its pipe cannot be read");
+      return errno == EAGAIN || errno == EINTR ? void() : Stop("the pipe of the helper program cannot be read");
     }
     if (got == 0) {
       return Stop("the helper program ended, or could not start");

@@ -182,7 +182,7 @@ static int Watch(int pause_ms) {
   unsigned count = 0;
   int result = api.count(&count);
   if (result != 0 || count == 0) {
-    return Refuse("libnvidia-ml.so.1 names no GPU: ", result != 0 ? api.error_text(result) : "there is none");
+    return Refuse("libnvidia-ml.so.1 reports no GPU: ", result != 0 ? api.error_text(result) : "there is none");
   }
   count = count < PP_NVML_MOST_DEVICES ? count : PP_NVML_MOST_DEVICES;
   for (unsigned i = 0; i < count; ++i) {
@@ -223,7 +223,7 @@ int main(int argc, char** argv) {
   }
   const int result = api.init();
   if (result != 0) {
-    return Refuse("libnvidia-ml.so.1 does not start: ", api.error_text(result));
+    return Refuse("libnvidia-ml.so.1 cannot be initialised: ", api.error_text(result));
   }
   const int status = Watch(pause_ms < 100 ? 100 : pause_ms);
   api.shutdown();

@@ -70,7 +70,7 @@ Result<std::unique_ptr<NvmlProcess>> NvmlProcess::Start(int pause_ms) {
   PP_ASSIGN_OR_RETURN(const UniqueFd image, ImageFile());
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return ErrnoError(errno, "cannot speak to a process of ours");
+    return ErrnoError(errno, "cannot make a pipe to the helper program");
   }
   UniqueFd ours(ends[0]);
   const UniqueFd theirs(ends[1]);
@@ -78,7 +78,7 @@ Result<std::unique_ptr<NvmlProcess>> NvmlProcess::Start(int pause_ms) {
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) {
-    return ErrnoError(errno, "cannot start a process");
+    return ErrnoError(errno, "cannot start the helper program");
   }
   if (child == 0) {
     Become(image.get(), theirs.get(), parent, std::to_string(pause_ms));

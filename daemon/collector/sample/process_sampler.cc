@@ -376,18 +376,16 @@ void ProcessSampler::Emit(Nanos now, const std::optional<RemoteAddr>& gil) {
 void ProcessSampler::ReportLeftOut(Nanos now) {
   if (roster_.tracks().size() > kVeryManyThreads && context_.request.verb() != CaptureTask::DUMP &&
       context_.request.spec().sample().idle() != v1::IDLE_POLICY_ALL && !std::exchange(has_reported_turns_, true)) {
-    context_.writer.AddNotice(now,
-                              fmt::format("process {} has {} threads: of those that have waited for more than 2 s, "
-                                          "what they do without the GIL for less than 0.2 s may be missing",
-                                          pid_.value, roster_.tracks().size()));
+    context_.writer.AddNotice(now, fmt::format("process {} has {} threads: after a thread waits for more than 2 s, "
+                                               "work of less than 0.2 s without the GIL may be missing",
+                                               pid_.value, roster_.tracks().size()));
   }
   const size_t left_out = roster_.left_out();
   if (left_out > 2 * reported_left_out_) {
     reported_left_out_ = left_out;
-    context_.writer.AddNotice(now,
-                              fmt::format("process {} has more threads than are followed: {} of {} are not recorded "
-                                          "(its main thread, and those seen with the GIL, are)",
-                                          pid_.value, left_out, left_out + roster_.tracks().size()));
+    context_.writer.AddNotice(now, fmt::format("process {} has too many threads: {} of {} are not recorded (the main "
+                                               "thread and threads that held the GIL are)",
+                                               pid_.value, left_out, left_out + roster_.tracks().size()));
   }
 }
 

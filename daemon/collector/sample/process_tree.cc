@@ -69,9 +69,9 @@ bool ProcessTree::OpenDescendants() {
   }
   launcher_ = std::move(launcher).value();
   candidates_[TargetOf(context_.request)] = {.next_try = now + kFirstRetry, .interval = kFirstRetry};
-  context_.writer.AddNotice(now, fmt::format("process {} is not a Python process: its descendants are recorded, and of "
-                                             "them no GPU",
-                                             TargetOf(context_.request).value));
+  context_.writer.AddNotice(
+      now, fmt::format("process {} is not a Python process: its descendants are recorded, without their GPU work",
+                       TargetOf(context_.request).value));
   return true;
 }
 
@@ -147,10 +147,9 @@ void ProcessTree::FindChildren(Nanos now) {
 
 void ProcessTree::ReportTooMany(Nanos now) {
   if (!std::exchange(is_reported_too_many_, true)) {
-    context_.writer.AddNotice(now,
-                              fmt::format("process {} has more processes than are followed ({} at once, {} in all): "
-                                          "the others are not recorded",
-                                          TargetOf(context_.request).value, kMaxProcesses, ChildWatch::kMaxKnown));
+    context_.writer.AddNotice(
+        now, fmt::format("process {} has too many descendants: at most {} at once and {} in all are recorded",
+                         TargetOf(context_.request).value, kMaxProcesses, ChildWatch::kMaxKnown));
   }
 }
 
@@ -163,9 +162,9 @@ bool ProcessTree::MayFollow(Pid pid, Nanos now) {
   }
   if (++denied_ <= kMaxReportedDenied) {
     context_.writer.AddNotice(
-        now, fmt::format("process {}, {}, is not recorded, nor are its children: {}{}", pid.value,
+        now, fmt::format("process {} ({}) and its children are not recorded: {}{}", pid.value,
                          pid == TargetOf(context_.request) ? "another program now" : "a child", *why_not,
-                         denied_ == kMaxReportedDenied ? "; more of them are not told" : ""));
+                         denied_ == kMaxReportedDenied ? "; further ones are not reported" : ""));
   }
   return false;
 }
@@ -252,7 +251,7 @@ void ProcessTree::ReportUnseen(Nanos now) {
   }
   context_.writer.AddNotice(
       now,
-      fmt::format("at least {} child process{} ended before {} could be looked at{}{}: not in the recording",
+      fmt::format("at least {} child process{} ended before {} could be examined{}{}: not in the recording",
                   std::max<uint64_t>(least, 1), least > 1 ? "es" : "", least > 1 ? "they" : "it",
                   unseen.more > 0 ? fmt::format(" (and {} more at most)", unseen.more) : "",
                   unseen.cpu.value > 0 ? fmt::format(", with {:.2f} s of CPU or more", unseen.cpu.seconds()) : ""));
@@ -262,10 +261,9 @@ void ProcessTree::ReportUnseen(Nanos now) {
 void ProcessTree::ReportStandstill(Nanos now, const ProcessSampler& sampler) {
   const Standstill& stood = sampler.standstill();
   if (stood.total() > kShortStandstill && ++stood_still_ <= kMaxReportedStandstills) {
-    context_.writer.AddNotice(
-        now, fmt::format("process {} stood still for {:.1f} s, stopped by {}: nothing of that time is in tables and "
-                         "graphs unless waiting is (--idle all)",
-                         sampler.pid().value, stood.total().seconds(), stood.by()));
+    context_.writer.AddNotice(now, fmt::format("process {} was stopped for {:.1f} s by {}: tables and graphs leave "
+                                               "that time out, unless they show waiting (--idle all)",
+                                               sampler.pid().value, stood.total().seconds(), stood.by()));
   }
 }
 

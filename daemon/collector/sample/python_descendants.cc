@@ -60,10 +60,10 @@ std::string AdviceForLauncher(Pid root) {
     return "";
   }
   if (found.pythons.size() == 1) {
-    return fmt::format("its descendant {} is: --pid {}, or --subprocesses", found.Names(),
+    return fmt::format("its descendant {} is a Python process: use --pid {}, or --subprocesses", found.Names(),
                        found.pythons.front().pid.value);
   }
-  return fmt::format("{} of its descendants are: {}; --subprocesses records all of them, --pid one",
+  return fmt::format("{} of its descendants are Python processes: {}; --subprocesses records all of them, --pid one",
                      found.pythons.size(), found.Names());
 }
 

@@ -216,7 +216,7 @@ Error SamplingSource::TargetEnded() const {
   const Pid pid = TargetOf(context_.request);
   const std::string target = ThingOf(pid);
   if (tree_.has_execed() && CheckTarget(pid).has_value()) {
-    return Because(Reason::kTargetExeced, target + " has become another program (exec), in which no Python runs", "",
+    return Because(Reason::kTargetExeced, target + " has become another program (exec), which does not run Python", "",
                    target);
   }
   return Because(Reason::kTargetExited, target + " ended", "", target);

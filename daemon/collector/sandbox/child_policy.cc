@@ -15,8 +15,8 @@ std::optional<std::string> WhyNotFollow(const Policy& rules, Pid pid) {
   if (verdict.allowed) {
     return std::nullopt;
   }
-  return fmt::format("the policy of this machine does not let you profile it: {}",
-                     verdict.rule.empty() ? "no rule of it allows that" : fmt::format("rule '{}'", verdict.rule));
+  return fmt::format("the policy of this machine forbids you to profile it: {}",
+                     verdict.rule.empty() ? "no rule allows that" : fmt::format("rule '{}'", verdict.rule));
 }
 
 }  // namespace ptrace_prof

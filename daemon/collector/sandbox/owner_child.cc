@@ -31,7 +31,7 @@ std::string ReadAll(int fd, Nanos patience, std::string& bytes) {
     pollfd readable{fd, POLLIN, 0};
     const int ready = ::poll(&readable, 1, static_cast<int>(patience.value / 1'000'000));
     if (ready == 0) {
-      return fmt::format("did not get on for {:.0f} s and was ended", patience.seconds());
+      return fmt::format("made no progress for {:.0f} s and was killed", patience.seconds());
     }
     const ssize_t got = ready < 0 ? -1 : ::read(fd, buffer.data(), buffer.size());
     if (got == 0) {
@@ -40,10 +40,10 @@ std::string ReadAll(int fd, Nanos patience, std::string& bytes) {
     if (got > 0) {
       bytes.append(buffer.data(), static_cast<size_t>(got));
     } else if (errno != EINTR) {
-      return fmt::format("could not be heard ({})", ::strerror(errno));
+      return fmt::format("could not be read ({})", ::strerror(errno));
     }
   }
-  return "wrote more than is reasonable";
+  return "sent too much data";
 }
 
 std::string Reap(pid_t child) {
@@ -54,9 +54,9 @@ std::string Reap(pid_t child) {
     }
   }
   if (WIFSIGNALED(status)) {
-    return fmt::format("was ended by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+    return fmt::format("was killed by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
   }
-  return WEXITSTATUS(status) == 0 ? "" : fmt::format("ended with status {}", WEXITSTATUS(status));
+  return WEXITSTATUS(status) == 0 ? "" : fmt::format("exited with status {}", WEXITSTATUS(status));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ Result<void> PipeSink::Write(std::span<const std::byte> bytes) {
       bytes = bytes.subspan(static_cast<size_t>(written));
     } else if (errno == EPIPE || errno == EBADF) {
       fd_.reset();
-      return Error{Code::kCancelled, "nobody reads the trace any more", ""};
+      return Error{Code::kCancelled, "the reader of the trace has gone", ""};
     } else if (errno != EINTR) {
       return ErrnoError(errno, "cannot write to the trace pipe");
     }

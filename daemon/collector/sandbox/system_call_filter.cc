@@ -178,7 +178,7 @@ Result<void> RequireSystemCallFilter(TargetAccess access) {
   const bool is_behind_one = mode == SECCOMP_MODE_FILTER || (mode < 0 && errno == EPERM);  // EPERM comes from a filter
   return kIsSanitized || !is_behind_one
              ? Result<void>()
-             : ErrnoError(why, "the filter of system calls cannot be put on", "free some memory, and try again");
+             : ErrnoError(why, "cannot install the seccomp filter", "free some memory, and try again");
 }
 
 }  // namespace ptrace_prof

@@ -44,7 +44,7 @@ Result<OpenedProcess> OpenedProcess::Open(Pid pid, Pid parent, const ChildJudge*
   const ProgramMark mark = ProgramMark::Read(pid, memory);
   PP_ASSIGN_OR_RETURN(PythonProcess python, PythonProcess::Open(pid, memory));
   if (const auto why_not = judge != nullptr && *judge ? (*judge)(pid) : std::nullopt; why_not.has_value()) {
-    return Because(Reason::kPolicyDenied, fmt::format("process {} is another program by now: {}", pid.value, *why_not),
+    return Because(Reason::kPolicyDenied, fmt::format("process {} has become another program: {}", pid.value, *why_not),
                    "ask the administrator of this machine", ThingOf(pid));
   }
   ProcessInfo info = Describe(pid, parent, status, python);

@@ -64,7 +64,7 @@ Reply Do(ScriptFolder& folder, std::string_view asked) {
     case kRemove: return Say(folder.Remove());
     case kOthers: return Say(folder.AnotherHasOne());
     case kEmpty: return Say(folder.Empty());
-    default: return {{static_cast<int32_t>(Code::kInvalidArgument), 0}, "this is no request"};
+    default: return {{static_cast<int32_t>(Code::kInvalidArgument), 0}, "unknown request"};
   }
 }
 
@@ -136,13 +136,13 @@ struct ScriptKeeper::Answer {
 Result<std::unique_ptr<ScriptKeeper>> ScriptKeeper::Start(Pid target) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return ErrnoError(errno, "cannot speak to a process of ours");
+    return ErrnoError(errno, "cannot make a socket pair to the helper process");
   }
   UniqueFd ours(ends[0]);
   UniqueFd theirs(ends[1]);
   const pid_t child = ::fork();
   if (child < 0) {
-    return ErrnoError(errno, "cannot start a process");
+    return ErrnoError(errno, "cannot start the helper process");
   }
   if (child == 0) {
     Serve(theirs.release(), target);
@@ -167,7 +167,7 @@ Result<ScriptKeeper::Answer> ScriptKeeper::Ask(char verb, std::string_view text)
   }
   Head head;
   if (got < static_cast<ssize_t>(sizeof head)) {
-    return Error{Code::kUnavailable, "the process that makes scripts for the target has ended", ""};
+    return Error{Code::kUnavailable, "the helper process that makes scripts for the target has ended", ""};
   }
   std::memcpy(&head, buffer.data(), sizeof head);
   Answer answer{head.number, {buffer.data() + sizeof head, static_cast<size_t>(got) - sizeof head}};

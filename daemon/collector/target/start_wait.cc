@@ -49,12 +49,12 @@ Result<void> AwaitStart(Pid pid, const Patience& patience) {
     }
     PP_RETURN_IF_ERROR(ReadStartTime(pid));
     if (patience.go_on && !patience.go_on()) {
-      return Error{Code::kCancelled, "the capture was ended before its target had started", ""};
+      return Error{Code::kCancelled, "the capture ended before its target had started", ""};
     }
     if (MonotonicNow() > patience.deadline) {
       return Because(Reason::kPythonNotStarted,
                      fmt::format("the interpreter of process {} is still starting", pid.value),
-                     "Try again when it has come to its program.", ThingOf(pid));
+                     "Try again when its program runs.", ThingOf(pid));
     }
     PauseOrStep(kPause);
   }

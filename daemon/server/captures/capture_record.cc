@@ -102,14 +102,14 @@ std::optional<Error> ErrorIn(const Fields& fields) {
 }
 
 Error NoRecord(std::string_view what) {
-  return {Code::kDataLoss, fmt::format("this is no record of a capture: {}", what), ""};
+  return {Code::kDataLoss, fmt::format("not a valid record of a capture: {}", what), ""};
 }
 
 Result<CaptureSnapshot> StateIn(const Fields& fields) {
   CaptureSnapshot state;
   const auto* named = std::find(kStates.begin(), kStates.end(), fields.Text("state"));
   if (named == kStates.end()) {
-    return NoRecord("its state is none");
+    return NoRecord("its state is unknown");
   }
   state.state = static_cast<CaptureState>(named - kStates.begin());
   state.created = fields.Time("created");
@@ -172,11 +172,11 @@ Result<CaptureRecord> DecodeRecord(std::string_view text) {
   rapidjson::Document document;
   document.Parse<rapidjson::kParseIterativeFlag>(text.data(), text.size());
   if (document.HasParseError() || !document.IsObject()) {
-    return NoRecord("it is not whole");
+    return NoRecord("it is incomplete");
   }
   const Fields fields(document);
   if (fields.Text("schema") != kSchema) {
-    return NoRecord("it is of another version");
+    return NoRecord("it has another version");
   }
   CaptureRecord record;
   record.parameters.id = fields.Text("id");
@@ -186,7 +186,7 @@ Result<CaptureRecord> DecodeRecord(std::string_view text) {
   record.parameters.max_bytes = fields.Number("max_bytes");
   record.parameters.keep = fields.Truth("keep");
   if (const auto* owner = fields.Find("owner_uid"); owner == nullptr || !owner->IsUint()) {
-    return NoRecord("nobody owns it");  // no owner must not mean root
+    return NoRecord("it has no owner");  // no owner must not mean root
   }
   PP_ASSIGN_OR_RETURN(record.parameters.request, DecodeTask(fields.Text("task")));
   PP_ASSIGN_OR_RETURN(record.state, StateIn(fields));

@@ -58,7 +58,7 @@ void Report(CollectorStarter& starter, const CaptureTask& request, const Error& 
 
 Error NoSuchCapture(const std::string& id) {
   return Because(Reason::kCaptureNotFound, fmt::format("there is no capture '{}'", id),
-                 "ptrace-prof captures list shows those that there are", ThingOfCapture(id));
+                 "ptrace-prof captures list shows the existing ones", ThingOfCapture(id));
 }
 
 }  // namespace
@@ -88,10 +88,11 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::FindRepeated(const Crea
         entry.session->parameters().owner == creation.owner) {
       if (const auto& asked = entry.session->parameters().asked;
           !asked.empty() && asked != SerialisedSpec(creation.request.spec())) {
-        return Because(Reason::kInvalidRequest,
-                       fmt::format("request_id '{}' was that of another request, which made capture '{}'",
-                                   CleanText(creation.request_id), id),
-                       "give each request an ID of its own, and only its repetition the same");
+        return Because(
+            Reason::kInvalidRequest,
+            fmt::format("request_id '{}' was already used by a different request, which created capture '{}'",
+                        CleanText(creation.request_id), id),
+            "use a new ID for each request; only a repeated request keeps its ID");
       }
       return entry.session;
     }
@@ -132,28 +133,28 @@ Result<void> CaptureRegistry::CheckLimits(const Creation& creation, const UserQu
       }));
   if (const size_t most = std::min(limits_.captures_per_user, quota.captures.value_or(SIZE_MAX)); running >= most) {
     whose = most < limits_.captures_per_user ? quota.name : "";
-    return OverQuota(uid, fmt::format("has {} captures going on, and may have {}", running, most), whose,
+    return OverQuota(uid, fmt::format("has {} running captures, and the limit is {}", running, most), whose,
                      "end one of them: ptrace-prof captures list, ptrace-prof captures cancel ID");
   }
   const auto account = accounts_.find(uid);
   const uint64_t stored = account == accounts_.end() ? 0 : account->second->used();
   if (quota.bytes.has_value() && stored >= *quota.bytes) {
     whose = quota.name;
-    return OverQuota(uid, fmt::format("has {} bytes of traces stored, and may have {}", stored, *quota.bytes), whose,
-                     "delete some of them: ptrace-prof captures list, ptrace-prof captures delete ID");
+    return OverQuota(uid, fmt::format("has {} bytes of stored traces, and the limit is {}", stored, *quota.bytes),
+                     whose, "delete some of them: ptrace-prof captures list, ptrace-prof captures delete ID");
   }
   const Nanos longest = LongestDuration(limits_.duration, quota);
   if (const Nanos asked = DurationOf(creation.request); longest.value > 0 && asked > longest) {
     whose = quota.duration == longest ? quota.name : "";
     return OverQuota(
-        uid, fmt::format("asks for {:g} s, and may have captures of {:g} s", asked.seconds(), longest.seconds()), whose,
-        "ask for less, or for no duration: then it ends when that time is over");
+        uid, fmt::format("requested {:g} s, and the limit for a capture is {:g} s", asked.seconds(), longest.seconds()),
+        whose, "request a shorter duration, or none: the capture then ends at the limit");
   }
   return {};
 }
 
 Result<void> CaptureRegistry::CheckNotEnding() const {
-  return is_ending_ ? Because(Reason::kDaemonEnding, "ptrace-profd was told to end, and begins nothing new",
+  return is_ending_ ? Because(Reason::kDaemonEnding, "ptrace-profd is shutting down and starts nothing new",
                               "try again when it runs again, or do without it: --host none")
                     : Result<void>();
 }
@@ -222,16 +223,15 @@ Result<void> CaptureRegistry::CheckId(const Creation& creation) const {
   const auto is_own = [&](const CaptureParameters& one) { return is_it(one) && one.owner == creation.owner; };
   if (!creation.id.empty() &&
       (IsStarting(is_own) || (known != entries_.end() && MaySee(known->second, creation.owner)))) {
-    return Because(Reason::kCaptureExists, fmt::format("there is a capture '{}' already", creation.id),
+    return Because(Reason::kCaptureExists, fmt::format("capture '{}' already exists", creation.id),
                    "choose another ID, or none", ThingOfCapture(creation.id));
   }
   const bool is_taken = !creation.id.empty() && (known != entries_.end() || IsStarting(is_it));
-  return IsValidId(creation.id) && !is_taken
-             ? Result<void>()
-             : Error{Code::kInvalidArgument,
-                     "the capture cannot have this ID: one has at most 63 characters, of a-z, 0-9 and -, and is not "
-                     "one that the daemon has use for",
-                     "choose another ID, or none"};
+  return IsValidId(creation.id) && !is_taken ? Result<void>()
+                                             : Error{Code::kInvalidArgument,
+                                                     "this capture ID is not allowed: an ID has at most 63 characters, "
+                                                     "of a-z, 0-9 and -, and is not one that the daemon reserves",
+                                                     "choose another ID, or none"};
 }
 
 Result<CpuGrant> CaptureRegistry::CheckNew(const Creation& creation, CollectorStarter& starter, const UserQuota& quota,
@@ -293,8 +293,8 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
   Take(grant.value(), parameters);
   parameters.rival = FindRival(creation, TracesCalls);
   if (const std::string holder = FindRival(creation, HoldsGpu); HasGpu(asked) && !holder.empty()) {
-    parameters.notices.push_back(
-        fmt::format("the GPU of process {} is recorded by {}: only one can", TargetOf(creation.request).value, holder));
+    parameters.notices.push_back(fmt::format("the GPU of process {} is recorded by {}: only one capture can record it",
+                                             TargetOf(creation.request).value, holder));
   }
   // Also for captures that are already running.
   parameters.account->Limit(quota.bytes.value_or(SpoolAccount::kNoLimit));
@@ -321,11 +321,11 @@ Result<void> CaptureRegistry::CheckHidden(const CaptureTask& request, uint32_t u
   if (going_on < (is_brief ? limits_.brief_per_user : limits_.live_per_user)) {
     return {};
   }
-  return OverQuota(
-      uid,
-      fmt::format("has {} {} going on, which is the limit", going_on,
-                  is_brief ? "dumps, listings and diagnoses" : "live views"),
-      "", is_brief ? "take the answers of those, or try again in a moment" : "end some of them, or try again later");
+  return OverQuota(uid,
+                   fmt::format("has {} {} running, which is the limit", going_on,
+                               is_brief ? "dumps, listings and diagnoses" : "live views"),
+                   "",
+                   is_brief ? "read their answers, or try again in a moment" : "end some of them, or try again later");
 }
 
 Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const CaptureTask& request, CaptureUser owner,
@@ -419,8 +419,8 @@ Result<void> CaptureRegistry::Delete(const std::string& id, CaptureUser caller) 
     return NoSuchCapture(id);
   }
   if (!HasEnded(found->second.session->Snapshot().state)) {
-    return Because(Reason::kCaptureNotEnded, fmt::format("capture '{}' goes on", id), "cancel it first, or force it",
-                   ThingOfCapture(id));
+    return Because(Reason::kCaptureNotEnded, fmt::format("capture '{}' is still running", id),
+                   "cancel it first, or force it", ThingOfCapture(id));
   }
   PP_RETURN_IF_ERROR(shelf_ != nullptr ? shelf_->Remove(id) : Result<void>());
   doomed = found->second.session;

@@ -27,8 +27,7 @@ constexpr size_t kBufferSize = 256 * 1024;
 constexpr Nanos kEndWait = Nanos::FromSeconds(5);
 // Indexed by CancelCause.
 constexpr std::array<const char*, 3> kCancelledWords = {
-    "cancelled", "cancelled: nobody asked after it any more, and `keep` is not set",
-    "cancelled: ptrace-profd was told to end"};
+    "cancelled", "cancelled: no client was left, and `keep` is not set", "cancelled: ptrace-profd was shut down"};
 
 std::optional<Error> CheckStatus(const std::optional<int>& status) {
   constexpr char kKept[] = "what was recorded until then is kept; the target is not affected";
@@ -43,7 +42,7 @@ std::optional<Error> CheckStatus(const std::optional<int>& status) {
   }
   if (WEXITSTATUS(*status) == 127) {
     return Because(Reason::kCollectorFailed, "cannot start the collector from /proc/self/exe",
-                   "is /proc mounted, and may this file be executed?");
+                   "check that /proc is mounted and that this file may be executed");
   }
   if (WEXITSTATUS(*status) != 0) {
     return Because(Reason::kCollectorFailed, fmt::format("the collector failed with status {}", WEXITSTATUS(*status)));
@@ -277,9 +276,9 @@ void CaptureSession::ObeyLimits() {
 // For a dump, listing or live view, a part of the trace is no useful answer, so reaching the limit is an error.
 Error CaptureSession::TooMuch() const {
   return Because(Reason::kQuota,
-                 fmt::format("more than the {} MiB that are held for {}", parameters_.max_bytes >> 20,
+                 fmt::format("the result exceeds the limit of {} MiB for {}", parameters_.max_bytes >> 20,
                              parameters_.request.verb() == CaptureTask::RECORD ? "a live view" : "a dump or a listing"),
-                 "ask for less (one process, fewer frames), or record a capture and read its trace");
+                 "request less (one process, fewer frames), or record a capture and read its trace");
 }
 
 void CaptureSession::Conclude() {
@@ -295,8 +294,8 @@ void CaptureSession::Conclude() {
   const bool was_success =
       end.has_value() && (end->code == Code::kOk || (end->code == Code::kGone && meter_->recorded_anything()));
   if (!error.has_value() && !was_success) {
-    error =
-        end.has_value() ? ErrorOf(*end) : Because(Reason::kCollectorFailed, "the collector ended before its trace did");
+    error = end.has_value() ? ErrorOf(*end)
+                            : Because(Reason::kCollectorFailed, "the collector ended before its trace was complete");
   }
   const bool was_held = error.has_value() && (error->reason == Reason::kBeingTraced ||
                                               error->reason == Reason::kAlreadyTraced);  // the other was about to trace

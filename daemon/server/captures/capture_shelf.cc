@@ -31,7 +31,7 @@ Result<std::string> ReadFile(int folder, const std::string& name) {
     return ErrnoError(errno, "cannot read it");
   }
   if (!S_ISREG(there.st_mode)) {
-    return Error{Code::kDataLoss, "it is no regular file", ""};
+    return Error{Code::kDataLoss, "it is not a regular file", ""};
   }
   if (there.st_size > kLongestRecord) {
     return Error{Code::kDataLoss, "it is too long", ""};
@@ -89,10 +89,10 @@ void Conclude(const TraceSpool& spool, Nanos last_written, CaptureRecord& record
     return;
   }
   state.state = CaptureState::kFailed;
-  state.error = end.has_value()
-                    ? ErrorOf(*end)
-                    : Because(Reason::kDaemonRestarted, "ptrace-profd ended without notice while this capture went on",
-                              "what was recorded until then is kept; the target is not affected");
+  state.error = end.has_value() ? ErrorOf(*end)
+                                : Because(Reason::kDaemonRestarted,
+                                          "ptrace-profd ended unexpectedly while this capture was running",
+                                          "what was recorded until then is kept; the target is not affected");
   state.error->thing = state.error->thing.empty() ? "capture " + record.parameters.id : state.error->thing;
 }
 
@@ -127,7 +127,7 @@ std::vector<std::string> CaptureShelf::Ids(const std::function<void(const Error&
       struct stat there {};
       if (::fstatat(folder_.get(), With(id, kRecord).c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) {
         on_trouble(Error{Code::kDataLoss, fmt::format("the trace {}/{} has no record", path_, name),
-                         "nobody can see it over ptrace-profd; move it away, or remove it"});
+                         "ptrace-profd cannot show it; move it away, or remove it"});
       }
     }
   }
@@ -139,7 +139,7 @@ Result<CaptureShelf::Found> CaptureShelf::TakeOne(const std::string& id,
   PP_ASSIGN_OR_RETURN(const std::string text, ReadFile(folder_.get(), With(id, kRecord)));
   PP_ASSIGN_OR_RETURN(CaptureRecord record, DecodeRecord(text));
   if (record.parameters.id != id) {
-    return Error{Code::kDataLoss, "it is that of another capture", ""};
+    return Error{Code::kDataLoss, "it belongs to another capture", ""};
   }
   const bool had_ended = HasEnded(record.state.state);
   PP_ASSIGN_OR_RETURN(auto spool,
@@ -169,7 +169,7 @@ std::vector<CaptureShelf::Found> CaptureShelf::TakeStock(const std::function<voi
     if (one.has_error()) {
       Error error = std::move(one).error();
       error.message =
-          fmt::format("the capture {} of an earlier ptrace-profd in {} is left out: {}", id, path_, error.message);
+          fmt::format("capture {} of an earlier ptrace-profd in {} was not loaded: {}", id, path_, error.message);
       on_trouble(error);
     } else {
       found.push_back(std::move(one).value());
@@ -211,7 +211,7 @@ Result<void> CaptureShelf::WriteLocked(const CaptureRecord& record) {
   }
   if (reason != 0) {
     ::unlinkat(folder_.get(), unfinished.c_str(), 0);
-    return StorageError(reason, path_, fmt::format("cannot write down what is known of capture {}", id),
+    return StorageError(reason, path_, fmt::format("cannot write the record of capture {}", id),
                         "free some space there");
   }
   return {};
@@ -224,7 +224,7 @@ Result<void> CaptureShelf::Remove(const std::string& id) {
   }
   for (const std::string& name : {With(id, kRecord), With(id, kTrace)}) {
     if (::unlinkat(folder_.get(), name.c_str(), 0) != 0 && errno != ENOENT) {
-      return StorageError(errno, path_, fmt::format("cannot remove {}", name), "remove it there");
+      return StorageError(errno, path_, fmt::format("cannot remove {}", name), "remove it by hand");
     }
   }
   ids_.erase(id);

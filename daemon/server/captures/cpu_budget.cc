@@ -66,19 +66,19 @@ void NarrowTo(const CpuGrant& grant, CaptureTask& request) {
 
 std::string NarrowedNotice(const CpuGrant& grant) {
   return fmt::format(
-      "the collector of this capture may use {:.3g} % of a core, less than was asked for: the policy of this machine "
-      "limits what all collectors use together. Where that is not enough, samples are taken less often",
+      "the collector of this capture may use {:.3g} % of a core, less than requested: the policy of this machine "
+      "limits the CPU time of all collectors together. If that is not enough, samples are taken less often",
       100 * grant.cores);
 }
 
 Error NoCpuLeft(const CaptureTask& request, double budget, double taken) {
   return Because(
       Reason::kQuota,
-      fmt::format("the policy of this machine lets all collectors together use {:.3g} cores, of which the captures "
-                  "that go on have {:.3g}: less is left than the {:.3g} that {} needs",
+      fmt::format("the policy of this machine limits all collectors together to {:.3g} cores, and running captures use "
+                  "{:.3g}: too little is left for the {:.3g} that {} needs",
                   budget, taken, Least(request), MayTrace(request.spec().mode()) ? "tracing calls" : "taking samples"),
-      "try again when another capture has ended (ptrace-prof captures list shows yours), or do without the "
-      "daemon: --host none");
+      "try again when another capture has ended (ptrace-prof captures list shows yours), or work without the daemon: "
+      "--host none");
 }
 
 }  // namespace ptrace_prof

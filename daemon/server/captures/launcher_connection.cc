@@ -21,32 +21,33 @@ constexpr Nanos kAnswerPatience = Nanos::FromSeconds(10);
 constexpr Nanos kLauncherPatience = Nanos::FromSeconds(10);  // longer than the launcher waits for its collectors
 
 Error LauncherGone() {
-  return Because(
-      Reason::kLauncherFailed, "the launcher of ptrace-profd has ended: it can start no collector any more",
-      "restart ptrace-profd, if systemd does not: it ends the captures that go on, keeps their traces, and ends");
+  return Because(Reason::kLauncherFailed, "the launcher of ptrace-profd has ended, so no collector can be started",
+                 "restart ptrace-profd, unless systemd does: it ends running captures, keeps their traces, and exits");
 }
 
 Error Explain(LaunchStage stage, int error_number) {
   switch (stage) {
     case LaunchStage::kIdentity: {
-      Error error = ErrnoError(error_number, "ptrace-profd cannot become the user who asks, to profile as that user",
-                               "run ptrace-profd as root, with CAP_SETUID and CAP_SETGID, or as that user");
+      Error error =
+          ErrnoError(error_number, "ptrace-profd cannot become the calling user, to profile with that user's rights",
+                     "run ptrace-profd as root, with CAP_SETUID and CAP_SETGID, or as that user");
       error.reason = Reason::kCannotBecomeCaller;
       error.code = CodeOf(error.reason);
       return error;
     }
     case LaunchStage::kProgram: {
-      Error error = ErrnoError(error_number, "the launcher cannot start the collector from /proc/self/exe",
-                               "is /proc mounted, may that user execute the file, and is `ulimit -u` large enough?");
+      Error error =
+          ErrnoError(error_number, "the launcher cannot start the collector from /proc/self/exe",
+                     "check that /proc is mounted, that user may execute the file, and `ulimit -u` is large enough");
       error.reason = Reason::kLauncherFailed;
       return error;
     }
     case LaunchStage::kRequest:
-      return Error{Code::kInvalidArgument, "the launcher refuses the request for a collector", ""};
+      return Error{Code::kInvalidArgument, "the launcher rejected the request for a collector", ""};
     case LaunchStage::kNone:
     case LaunchStage::kResources: break;
   }
-  Error error = ErrnoError(error_number, "the launcher cannot make another process",
+  Error error = ErrnoError(error_number, "the launcher cannot start another process",
                            "free some processes (ulimit -u), descriptors (ulimit -n) or memory");
   error.reason = Reason::kOutOfResources;
   error.code = CodeOf(error.reason);
@@ -142,7 +143,7 @@ Result<LaunchHeader> LauncherConnection::Ask(uint64_t number, std::span<const st
   slots_.erase(number);  // a late answer finds no slot, and its collector ends
   return decided || !sent ? LauncherGone()
                           : Because(Reason::kLauncherFailed, "the launcher of ptrace-profd does not answer",
-                                    "is the machine out of memory, or the process stopped? Try again");
+                                    "check that the machine has memory and the launcher is not stopped, and try again");
 }
 
 Result<LauncherConnection::Started> LauncherConnection::Start(PeerNumber peer, Pid target,
@@ -179,7 +180,7 @@ Result<TargetFacts> LauncherConnection::Look(Pid target) {
   }
   PP_ASSIGN_OR_RETURN(TargetLook look, DecodeLooked(packet));
   if (look.refused != 0) {
-    return ErrnoError(look.refused, fmt::format("cannot look at process {}", target.value));
+    return ErrnoError(look.refused, fmt::format("cannot examine process {}", target.value));
   }
   return TargetFacts{look.owner, std::move(look.command), std::move(look.program), std::move(look.cgroup)};
 }

@@ -17,26 +17,26 @@ Result<void> Explain(const ExaminedPeer& peer) {
   switch (peer.verdict) {
     case PeerVerdict::kKnown: return {};
     case PeerVerdict::kNoPid:
-      return Unauthenticated("who connects is outside of the PID namespace of ptrace-profd",
+      return Unauthenticated("the client is outside the PID namespace of ptrace-profd",
                              "run ptrace-profd in the PID namespace of the host");
     case PeerVerdict::kNoUser:
       return Unauthenticated(
-          fmt::format("process {} connects as a user who has no number here ({})", peer.pid.value, peer.who.uid.value),
-          "connect as a user with a number of its own in the user namespace of ptrace-profd");
+          fmt::format("process {} connects as a user without a user ID here ({})", peer.pid.value, peer.who.uid.value),
+          "connect as a user that has an ID in the user namespace of ptrace-profd");
     case PeerVerdict::kOtherNamespace:
-      return Unauthenticated(fmt::format("process {} (user {} here) connects from another user namespace, where other "
-                                         "rights hold than here",
-                                         peer.pid.value, peer.who.uid.value),
-                             "connect from outside of that namespace, or run a ptrace-profd inside of it");
+      return Unauthenticated(
+          fmt::format("process {} (user {} here) connects from another user namespace, where different rights apply",
+                      peer.pid.value, peer.who.uid.value),
+          "connect from outside that namespace, or run a ptrace-profd inside it");
     case PeerVerdict::kEnded:
-      return Unauthenticated(fmt::format("process {} connected and has ended", peer.pid.value),
+      return Unauthenticated(fmt::format("process {} connected and then ended", peer.pid.value),
                              "connect with a process that lives as long as its connection");
     case PeerVerdict::kTooMany:
-      return Because(Reason::kQuota, "there are too many connections, or who connects is in too many groups",
+      return Because(Reason::kQuota, "there are too many connections, or the client is in too many groups",
                      "close some, or try again in a moment");
     case PeerVerdict::kHidden: break;
   }
-  return Unauthenticated(fmt::format("the kernel does not tell ptrace-profd who process {} is", peer.pid.value),
+  return Unauthenticated(fmt::format("ptrace-profd cannot determine the user of process {}", peer.pid.value),
                          "give ptrace-profd CAP_SYS_PTRACE and a /proc of its own PID namespace");
 }
 

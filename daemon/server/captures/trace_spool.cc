@@ -33,7 +33,7 @@ uint64_t MeasurePacket(std::string_view bytes) {
 
 Error BadOffset(uint64_t offset, std::string_view what) {
   return Because(Reason::kBadOffset, fmt::format("offset {} of the trace {}", offset, what),
-                 "resume at the end of a chunk that was received whole");
+                 "resume at the end of a completely received chunk");
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ Result<UniqueFd> TraceSpool::OpenToRead(const std::string& path, const std::stri
     return StorageError(errno, folder, "cannot read the trace " + name, "");
   }
   if (!S_ISREG(there.st_mode)) {
-    return Error{Code::kDataLoss, fmt::format("{} in {} is no regular file", name, folder), ""};
+    return Error{Code::kDataLoss, fmt::format("{} in {} is not a regular file", name, folder), ""};
   }
   return fd;
 }
@@ -193,7 +193,7 @@ void TraceSpool::ForgetBefore(uint64_t offset) {
 Result<bool> TraceSpool::CheckOffset(uint64_t offset) const {
   const uint64_t end = size();
   if (offset > end) {
-    return BadOffset(offset, fmt::format("is behind its end, {}", end));
+    return BadOffset(offset, fmt::format("is beyond its end, {}", end));
   }
   uint64_t at = 0;
   {

@@ -69,7 +69,7 @@ void PutUsage(MetricsText& text, const CaptureUsage& usage) {
     const Label label{"state", kStates[i]};
     text.Sample(static_cast<double>(usage.by_state[i]), {&label, 1});
   }
-  text.Family("ptrace_prof_brief_captures", MetricKind::kGauge, "Dumps, listings and live views that go on.");
+  text.Family("ptrace_prof_brief_captures", MetricKind::kGauge, "Running dumps, listings and live views.");
   text.Sample(static_cast<double>(usage.brief));
   text.Family("ptrace_prof_spool_bytes", MetricKind::kGauge, "Size of the traces of the captures that are kept.");
   text.Sample(static_cast<double>(usage.trace_bytes));
@@ -121,13 +121,13 @@ void CaptureMetrics::PutCaptures(MetricsText& text) const {
   PutPairs(text, ended_, "what", "result");
   text.Family("ptrace_prof_failures_total", MetricKind::kCounter, "Captures that failed, by reason.");
   PutReasons(text, failures_);
-  text.Family("ptrace_prof_forgotten_total", MetricKind::kCounter, "Captures given up as too old or too much.");
+  text.Family("ptrace_prof_forgotten_total", MetricKind::kCounter, "Captures deleted because of their age or size.");
   PutReasons(text, forgotten_, "why");
   text.Family("ptrace_prof_forgotten_bytes_total", MetricKind::kCounter, "Size of their traces.");
   text.Sample(static_cast<double>(forgotten_bytes_));
-  text.Family("ptrace_prof_decisions_total", MetricKind::kCounter, "What callers were let do or not, as in the audit.");
+  text.Family("ptrace_prof_decisions_total", MetricKind::kCounter, "Requests of callers by outcome, as in the audit.");
   PutPairs(text, decisions_, "what", "outcome");
-  text.Family("ptrace_prof_denials_total", MetricKind::kCounter, "What was refused, by reason.");
+  text.Family("ptrace_prof_denials_total", MetricKind::kCounter, "Refused requests, by reason.");
   PutReasons(text, denials_);
 }
 
@@ -139,11 +139,11 @@ void CaptureMetrics::PutTraces(MetricsText& text) const {
   text.Sample(static_cast<double>(bytes_));
   text.Family("ptrace_prof_samples_total", MetricKind::kCounter, "Samples of threads in ended captures.");
   text.Sample(static_cast<double>(sum_.samples));
-  text.Family("ptrace_prof_call_events_total", MetricKind::kCounter, "Calls and returns told in ended captures.");
+  text.Family("ptrace_prof_call_events_total", MetricKind::kCounter, "Calls and returns recorded in ended captures.");
   text.Sample(static_cast<double>(sum_.call_events));
   text.Family("ptrace_prof_gpu_kernels_total", MetricKind::kCounter, "GPU kernels seen in ended captures.");
   text.Sample(static_cast<double>(gpu_.kernels));
-  text.Family("ptrace_prof_dropped_total", MetricKind::kCounter, "What is missing in ended captures, by kind.");
+  text.Family("ptrace_prof_dropped_total", MetricKind::kCounter, "Data missing in ended captures, by kind.");
   for (const auto& [kind, count] : drops) {
     const Label label{"kind", kind};
     text.Sample(static_cast<double>(count), {&label, 1});
@@ -153,13 +153,13 @@ void CaptureMetrics::PutTraces(MetricsText& text) const {
 void CaptureMetrics::PutCpu(MetricsText& text, const CaptureUsage& usage) const {
   shown_cpu_ = std::max(shown_cpu_, cpu_ + usage.cpu_time);
   text.Family("ptrace_prof_collector_cpu_seconds_total", MetricKind::kCounter,
-              "CPU time of all collectors; of those that go on, as they said last.");
+              "CPU time of all collectors; for running ones, as last reported.");
   text.Sample(shown_cpu_.seconds());
   text.Family("ptrace_prof_cpu_granted_cores", MetricKind::kGauge,
-              "What the collectors that go on are counted with, where there is a budget.");
+              "Cores reserved for the running collectors, if there is a budget.");
   text.Sample(usage.cpu_cores);
   if (usage.cpu_budget.has_value()) {
-    text.Family("ptrace_prof_cpu_budget_cores", MetricKind::kGauge, "What all collectors together may use.");
+    text.Family("ptrace_prof_cpu_budget_cores", MetricKind::kGauge, "Cores that all collectors together may use.");
     text.Sample(*usage.cpu_budget);
   }
 }
@@ -171,10 +171,10 @@ void CaptureMetrics::PutStops(MetricsText& text) const {
   text.Family("ptrace_prof_stops_total", MetricKind::kCounter, "Brief stops of a thread in ended captures.");
   text.Sample(static_cast<double>(sum_.stops));
   text.Family("ptrace_prof_longest_stop_seconds", MetricKind::kHistogram,
-              "How long a thread was stopped at a time: the longest of each capture that stopped any.");
+              "Longest stop of a thread in each capture that stopped any.");
   text.Histogram({kStopBounds, longest_stop_.counts, longest_stop_.sum});
   text.Family("ptrace_prof_stopped_seconds", MetricKind::kHistogram,
-              "How long the threads of a capture were stopped, all stops together.");
+              "Total time for which the threads of a capture were stopped.");
   text.Histogram({kStoppedBounds, stopped_.counts, stopped_.sum});
 }
 

@@ -29,16 +29,16 @@ std::optional<std::string> AnswerHttp(std::string_view received, const std::func
   const size_t first = line.find(' ');
   const size_t second = line.rfind(' ');
   if (first == std::string_view::npos || second <= first || !line.substr(second + 1).starts_with("HTTP/1.")) {
-    return Plain("400 Bad Request", "this is no request of HTTP/1\n");
+    return Plain("400 Bad Request", "this is not an HTTP/1 request\n");
   }
   const std::string_view method = line.substr(0, first);
   std::string_view path = line.substr(first + 1, second - first - 1);
   path = path.substr(0, path.find('?'));
   if (method != "GET" && method != "HEAD") {
-    return Plain("405 Method Not Allowed", "only GET and HEAD\n", "Allow: GET, HEAD\r\n");
+    return Plain("405 Method Not Allowed", "only GET and HEAD are allowed\n", "Allow: GET, HEAD\r\n");
   }
   if (path != "/metrics") {
-    return Plain("404 Not Found", "there is only /metrics\n");
+    return Plain("404 Not Found", "only /metrics is served\n");
   }
   std::string answer = Answer("200 OK", "text/plain; version=0.0.4; charset=utf-8", page());
   if (method == "HEAD") {

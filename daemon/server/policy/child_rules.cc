@@ -65,7 +65,7 @@ std::string Encode(const Policy& narrowed) {
   return {text.GetString(), text.GetSize()};
 }
 
-Error NoRules() { return Error{Code::kInvalidArgument, "these are no rules for children", ""}; }
+Error NoRules() { return Error{Code::kInvalidArgument, "not valid rules for child processes", ""}; }
 
 // Null: no member of that name and type.
 const rapidjson::Value* Find(const rapidjson::Value& object, const char* key, bool (rapidjson::Value::*is)() const) {

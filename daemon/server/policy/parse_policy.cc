@@ -110,7 +110,7 @@ class Reader {
     const auto word = node.value_exact<std::string_view>();
     if (word != "allow" && word != "deny") {
       Wrong(node.source(), fmt::format("{} is neither \"allow\" nor \"deny\"", key),
-            fmt::format("write {} = \"deny\", say", key));
+            fmt::format("write {} = \"deny\", for example", key));
     }
     return word == "allow";
   }
@@ -126,8 +126,8 @@ class Reader {
   std::string ReadSocket(const toml::node& node, std::string_view key) {
     std::string path(node.value_exact<std::string_view>().value_or(""));
     if (!path.starts_with('/') || path.size() > kLongestSocket || path.find('\0') != std::string::npos) {
-      Wrong(node.source(), fmt::format("{} is no absolute path of at most {} bytes", key, kLongestSocket),
-            fmt::format("write {} = \"/run/munge/munge.socket.2\", say, or leave it out", key));
+      Wrong(node.source(), fmt::format("{} is not an absolute path of at most {} bytes", key, kLongestSocket),
+            fmt::format("write {} = \"/run/munge/munge.socket.2\", for example, or leave it out", key));
     }
     return path;
   }
@@ -136,8 +136,8 @@ class Reader {
   std::string ReadName(const toml::table& table, std::string_view what) {
     const toml::node* node = table.get("name");
     if (node == nullptr) {
-      Wrong(table.source(), fmt::format("a {} without a name", what),
-            "write name = \"...\": the audit and messages call it so");
+      Wrong(table.source(), fmt::format("a {} has no name", what),
+            "write name = \"...\": the audit and messages show it");
       return {};
     }
     std::string name(node->value_exact<std::string_view>().value_or(""));
@@ -147,10 +147,10 @@ class Reader {
     });
     if (name.empty() || name.size() > 64 || !plain) {
       Wrong(node->source(),
-            fmt::format("the name of a {} is not 1 to 64 letters, digits, '-', '_', '.' and spaces", what),
-            "write name = \"no-services\", say");
+            fmt::format("the name of a {} must have 1 to 64 letters, digits, '-', '_', '.' and spaces", what),
+            "write name = \"no-services\", for example");
     } else if (!names_.insert(name).second) {
-      Wrong(node->source(), fmt::format("there is a {} '{}' already", what, name), "give each a name of its own");
+      Wrong(node->source(), fmt::format("a {} '{}' already exists", what, name), "give each a unique name");
     }
     return name;
   }
@@ -164,7 +164,8 @@ class Reader {
       return node == nullptr ? void() : take(*node);
     }
     if (list->empty()) {
-      Wrong(node->source(), fmt::format("{} is an empty list, which nobody fits", key), "leave it out for everybody");
+      Wrong(node->source(), fmt::format("{} is an empty list, which matches nothing", key),
+            "leave it out to match everything");
     }
     for (const toml::node& element : *list) {
       take(element);
@@ -178,21 +179,22 @@ class Reader {
     ForEachValue(table, key, [&](const toml::node& node) {
       if (const auto number = node.value_exact<int64_t>(); number.has_value()) {
         if (*number < 0 || *number >= std::numeric_limits<uint32_t>::max()) {
-          Wrong(node.source(), fmt::format("{} {} is no number of a {}", key, *number, kind), "give 0 to 4294967294");
+          Wrong(node.source(), fmt::format("{} {} is not a valid ID of a {}", key, *number, kind),
+                "give 0 to 4294967294");
         }
         ids.push_back(Id(static_cast<uint32_t>(*number)));
       } else if (const auto name = node.value_exact<std::string>(); name.has_value()) {
         const auto id = find(*name);
         if (!id.has_value()) {
           Wrong(node.source(), fmt::format("{}: there is no {} '{}'", key, kind, CleanText(*name)),
-                fmt::format("correct the name; one that is not in /etc/{} is given by its number (`getent {} NAME` "
-                            "tells it)",
-                            kind == "user" ? "passwd" : "group", kind == "user" ? "passwd" : "group"));
+                fmt::format(
+                    "correct the name; for one that is not in /etc/{}, give its number (`getent {} NAME` shows it)",
+                    kind == "user" ? "passwd" : "group", kind == "user" ? "passwd" : "group"));
         }
         ids.push_back(id.value_or(Id()));
       } else {
         Wrong(node.source(), fmt::format("{} is neither a name nor a number, nor a list of them", key),
-              fmt::format("write {} = \"root\" or {} = [1000, 1001], say", key, key));
+              fmt::format("write {} = \"root\" or {} = [1000, 1001], for example", key, key));
       }
     });
     return ids;
@@ -204,7 +206,7 @@ class Reader {
       const auto pattern = node.value_exact<std::string_view>();
       if (!pattern.has_value()) {
         Wrong(node.source(), fmt::format("{} is neither a pattern nor a list of patterns", key),
-              fmt::format("write {} = \"python*\", say: {}", key, kPatternRemedy));
+              fmt::format("write {} = \"python*\", for example: {}", key, kPatternRemedy));
         return;
       }
       if (auto glob = NameGlob::Compile(*pattern); glob.has_error()) {
@@ -253,7 +255,7 @@ class Reader {
     const Result<Amount> amount =
         parse(number.has_value() ? fmt::to_string(*number) : node->value_exact<std::string>().value_or(""));
     if (amount.has_error()) {
-      Wrong(node->source(), fmt::format("{} is no sensible amount", key), fmt::format("write {} = {}", key, example));
+      Wrong(node->source(), fmt::format("{} is not a valid amount", key), fmt::format("write {} = {}", key, example));
       return std::nullopt;
     }
     return amount.value();
@@ -267,7 +269,7 @@ class Reader {
     if (const toml::node* node = table.get("captures")) {
       const int64_t captures = node->value_exact<int64_t>().value_or(-1);
       if (captures < 0 || captures > 4096) {
-        Wrong(node->source(), "captures is no number from 0 to 4096", "write captures = 4, say");
+        Wrong(node->source(), "captures is not a number from 0 to 4096", "write captures = 4, for example");
       }
       entry.quota.captures = static_cast<size_t>(captures);
     }
@@ -283,7 +285,7 @@ class Reader {
       const auto name = node.value_exact<std::string>();
       if (!name.has_value() || name->empty()) {
         Wrong(node.source(), fmt::format("{} is neither a name nor a list of names", key),
-              fmt::format("write {} = \"...\" as it stands in the certificate: no pattern is meant", key));
+              fmt::format("write {} = \"...\" exactly as in the certificate: it is not a pattern", key));
       }
       names.push_back(name.value_or(""));
     });
@@ -305,15 +307,15 @@ class Reader {
     const auto account = FindAccount(uid);
     if (!account.has_value() && gid.size() != 1) {
       Wrong(table.source(),
-            fmt::format("the identity '{}' names user {}, who is not in /etc/passwd: the group is not known", rule.name,
+            fmt::format("the identity '{}' names user {}, who is not in /etc/passwd: the group is unknown", rule.name,
                         uid.value),
-            "add gid = NUMBER (`id -g USER` tells it)");
+            "add gid = NUMBER (`id -g USER` shows it)");
     }
     if (!rule.allows_root && (uid.value == 0 || uid.value == kNobody)) {
       Wrong(table.source(),
-            fmt::format("the identity '{}' would let somebody on another machine be {}", rule.name,
+            fmt::format("the identity '{}' would give clients on other machines the rights of {}", rule.name,
                         uid.value == 0 ? "root" : "nobody (65534)"),
-            "leave that user out, or write root = true if it is meant");
+            "leave that user out, or write root = true if this is intended");
     }
     rule.users.push_back(account.has_value() ? LocalUser{account->name, uid, account->gid, account->groups}
                                              : LocalUser{"", uid, gid.empty() ? Gid() : gid.front(), {}});
@@ -331,14 +333,14 @@ class Reader {
     rule.impersonates = table.contains("impersonate") || table.contains("impersonate_group");
     rule.asks_munge = ReadBool(table, "munge");
     if ((user.size() != 1 || rule.impersonates) && (!user.empty() || !rule.impersonates)) {
-      Wrong(table.source(), fmt::format("the identity '{}' does not say whom it is", rule.name),
-            "write either user = \"...\", one, or impersonate = [...] or impersonate_group = \"...\"");
+      Wrong(table.source(), fmt::format("the identity '{}' names no user", rule.name),
+            "write user = \"...\" for one user, or impersonate = [...] or impersonate_group = \"...\"");
       return;
     }
     if (rule.asks_munge && !rule.impersonates) {
       Wrong(table.source(),
-            fmt::format("the identity '{}' is one user, and munge = true asks which of several", rule.name),
-            "name them with impersonate or impersonate_group in place of user, or leave munge out");
+            fmt::format("the identity '{}' is one user, but munge = true selects one of several", rule.name),
+            "use impersonate or impersonate_group instead of user, or leave munge out");
     }
     for (const Uid uid : rule.impersonates ? others : user) {
       AddUser(rule, table, uid, gids);
@@ -353,9 +355,9 @@ class Reader {
     rule.common_names = ReadNames(table, "common_name");
     rule.uris = ReadNames(table, "uri");
     if (rule.common_names.empty() && rule.uris.empty()) {
-      Wrong(
-          table.source(), fmt::format("the identity '{}' fits no certificate", rule.name),
-          "write uri = \"...\" or common_name = \"...\"; common_name = \"*\" fits every certificate of the authority");
+      Wrong(table.source(), fmt::format("the identity '{}' matches no certificate", rule.name),
+            "write uri = \"...\" or common_name = \"...\"; common_name = \"*\" matches every certificate of the "
+            "authority");
     }
     rule.allows_root = ReadBool(table, "root");
     ReadIdentityUsers(table, rule);
@@ -376,8 +378,8 @@ Result<Policy> ParsePolicy(std::string_view text, const std::string& file) {
   const toml::parse_result parsed = toml::parse(text, file);
   if (!parsed) {
     return reader.At(parsed.error().source().begin.line,
-                     fmt::format("this is no TOML: {}", CleanText(parsed.error().description())),
-                     "https://toml.io tells how it is written; packaging/policy.example.toml is an example");
+                     fmt::format("this is not valid TOML: {}", CleanText(parsed.error().description())),
+                     "https://toml.io describes the format; packaging/policy.example.toml is an example");
   }
   return reader.Read(parsed.table());
 }

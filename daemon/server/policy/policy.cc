@@ -179,10 +179,10 @@ std::string PolicyChanges(const Policy& before, const Policy& after) {
     Add(changes, "cpu", after.cpu_share.has_value() ? fmt::format("{:g}%", 100 * *after.cpu_share) : "no limit");
   }
   if (before.waives_yama != after.waives_yama) {
-    Add(changes, "yama", std::string(after.waives_yama ? "waive" : "obey") + " (when ptrace-profd is started again)");
+    Add(changes, "yama", std::string(after.waives_yama ? "waive" : "obey") + " (after a restart of ptrace-profd)");
   }
   if (before.munge_socket != after.munge_socket) {
-    Add(changes, "munge_socket", after.munge_socket.empty() ? "the usual one" : after.munge_socket);
+    Add(changes, "munge_socket", after.munge_socket.empty() ? "the default one" : after.munge_socket);
   }
   AddChanges(changes, "rules", before.rules, after.rules);
   AddChanges(changes, "quotas", before.quotas, after.quotas);

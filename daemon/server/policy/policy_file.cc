@@ -52,11 +52,11 @@ Result<Policy> ReadPolicy(const std::string& file, Uid owner) {
   }
   if (!S_ISREG(there.st_mode) || (there.st_uid != 0 && there.st_uid != owner.value) || (there.st_mode & 022) != 0) {
     return Error{Code::kPermissionDenied,
-                 fmt::format("the policy {} may be the work of others: it must be a plain file of user {} to which "
-                             "nobody else may write, and it belongs to user {} with mode {:o}",
+                 fmt::format("the policy {} is not safe from changes by other users: it must be a regular file of user "
+                             "{} that no other user can write, but it belongs to user {} with mode {:o}",
                              file, owner.value == 0 ? "root" : fmt::format("root or {}", owner.value), there.st_uid,
                              there.st_mode & 07777),
-                 fmt::format("look at what is in it; then chown {} {} && chmod 644 {}", owner.value, file, file)};
+                 fmt::format("check its contents; then chown {} {} && chmod 644 {}", owner.value, file, file)};
   }
   PP_ASSIGN_OR_RETURN(const std::string text, ReadAll(opened.get(), file));
   return ParsePolicy(text, file);

@@ -112,9 +112,8 @@ Result<std::unique_ptr<AuditLog>> AuditLog::Open(const std::string& path) {
   if (!S_ISREG(there.st_mode) || there.st_uid != ::geteuid() || (there.st_mode & 022) != 0) {
     return Error{
         Code::kPermissionDenied,
-        fmt::format("{} cannot hold the audit: it must be a plain file of user {} to which nobody else may "
-                    "write",
-                    path, ::geteuid()),
+        fmt::format("{} cannot hold the audit: it must be a regular file of user {} that no other user can write", path,
+                    ::geteuid()),
         fmt::format("chown {} {} && chmod 600 {}, or choose another file with --audit", ::geteuid(), path, path)};
   }
   return std::unique_ptr<AuditLog>(new AuditLog(std::move(file)));

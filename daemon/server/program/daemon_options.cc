@@ -26,12 +26,11 @@ constexpr double kMaxDrainSeconds = 3600;
 constexpr double kMaxDurationSeconds = 366.0 * 24 * 3600;
 
 constexpr char kFooter[] =
-    "ptrace-profd answers on a Unix socket that only its owner and root can connect to; with --multi-user, every user\n"
-    "of this machine, each of whom may profile exactly what the kernel lets that user read. Started by root, it keeps "
-    "a\n"
-    "small launcher with root's rights and has none itself. It ends with SIGTERM or SIGINT: captures are ended and\n"
-    "their readers get the rest, within --drain-seconds; a second signal ends it at once.\n"
-    "A service manager may pass the socket (LISTEN_FDS), and is told of the start and the end (NOTIFY_SOCKET).\n";
+    "ptrace-profd listens on a Unix socket that only its owner and root can connect to. With --multi-user, every\n"
+    "user of this machine can connect, and may profile what the kernel allows that user to read. Started by root,\n"
+    "it keeps only a small launcher with root's rights. SIGTERM or SIGINT ends it: captures end, and their readers\n"
+    "get the rest within --drain-seconds; a second signal ends it at once.\n"
+    "A service manager may pass the socket (LISTEN_FDS), and gets reports of start and end (NOTIFY_SOCKET).\n";
 
 std::string Variable(const char* name) {
   const char* value = ::getenv(name);
@@ -50,22 +49,20 @@ struct RawOptions {
 };
 
 void DeclareTcp(CLI::App& app, DaemonOptions& options) {
-  app.add_option(
-         "--listen-tcp", options.tcp,
-         "Serve clients with a certificate over TCP, too: 10.0.0.5:7443, 0.0.0.0:7443 (default: no TCP). As whom "
-         "they are served says [[identity]] in the policy; it needs the three options that follow")
+  app.add_option("--listen-tcp", options.tcp,
+                 "Also serve clients with a certificate over TCP: 10.0.0.5:7443, 0.0.0.0:7443 (default: no TCP). "
+                 "[[identity]] in the policy maps certificates to users; the next three options are needed")
       ->type_name("HOST:PORT");
   app.add_option("--tls-cert", options.tls.certificate, "Certificate of this machine, with its chain (PEM)")
       ->type_name("FILE");
-  app.add_option("--tls-key", options.tls.key, "Its key (PEM), which others must not be able to read")
+  app.add_option("--tls-key", options.tls.key, "Its private key (PEM), which other users must not be able to read")
       ->type_name("FILE");
   app.add_option("--tls-client-ca", options.tls.authority,
-                 "Authorities of which one must have signed clients' certificates")
+                 "Certificates of the authorities that sign client certificates (PEM)")
       ->type_name("FILE");
   app.add_option(
          "--tls-crl", options.tls.revoked,
-         "Lists of the certificates that these authorities have revoked (PEM), one of each authority; SIGHUP has "
-         "it read again (default: none)")
+         "Certificate revocation lists (PEM), one of each of these authorities; SIGHUP reloads them (default: none)")
       ->type_name("FILE");
 }
 
@@ -80,24 +77,24 @@ void Declare(CLI::App& app, DaemonOptions& options, RawOptions& raw) {
       ->type_name("PATH");
   app.add_flag("--multi-user", options.multi_user,
                "Serve every user of this machine, each with that user's own rights (needs root)");
-  app.add_option(
-         "--spool", options.spool,
-         "Folder for the captures and their traces, of one ptrace-profd at a time (default: in $TMPDIR or /var/tmp)")
+  app.add_option("--spool", options.spool,
+                 "Folder for the captures and their traces, used by one ptrace-profd at a time (default: in $TMPDIR or "
+                 "/var/tmp)")
       ->type_name("FOLDER");
   app.add_option("--audit", options.audit,
-                 "File that gets a line of JSON for everything that a caller was let do or refused (default: none)")
+                 "File for the audit: a line of JSON for each allowed or refused request (default: none)")
       ->type_name("FILE");
   app.add_option("--metrics", options.metrics,
-                 "Answer scrapers of Prometheus at /metrics: 127.0.0.1:9465, [::1]:9465 or unix:PATH (default: none)")
+                 "Serve metrics for Prometheus at /metrics: 127.0.0.1:9465, [::1]:9465 or unix:PATH (default: none)")
       ->type_name("ADDRESS");
   app.add_flag("--metrics-remote", options.metrics_remote,
-               "Let --metrics be an address that other machines reach: nobody is asked who they are there");
+               "Allow a --metrics address that other machines can reach: it has no authentication");
   DeclareTcp(app, options);
   app.add_option("--policy", options.policy,
-                 "File with rules about who may profile what, and quotas; SIGHUP has it read again (default: "
-                 "/etc/ptrace-prof/policy.toml for root, if it is there)")
+                 "File with rules about who may profile what, and quotas; SIGHUP reloads it (default: "
+                 "/etc/ptrace-prof/policy.toml for root, if it exists)")
       ->type_name("FILE");
-  app.add_option("--max-captures", options.limits.captures_per_user, "Captures that a user may have going on at once")
+  app.add_option("--max-captures", options.limits.captures_per_user, "Most captures that a user may run at once")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   app.add_option("--max-bytes", options.limits.bytes, "Largest trace, in bytes or with a unit: 500MB, 8GB")
@@ -110,19 +107,19 @@ void Declare(CLI::App& app, DaemonOptions& options, RawOptions& raw) {
       ->type_name("TIME")
       ->default_str("no limit");
   app.add_option("--keep-for", raw.keep_for_s,
-                 "How long an ended capture and its trace are kept at the most, in seconds or with a unit: 12h, 30d")
+                 "Longest time for which an ended capture and its trace are kept, in seconds or with a unit: 12h, 30d")
       ->transform(CLI::AsNumberWithUnit(kTimeUnits, CLI::AsNumberWithUnit::CASE_SENSITIVE))
       ->check(CLI::Range(0.0, kMaxDurationSeconds))
       ->type_name("TIME")
       ->default_str("7d");
   app.add_option("--keep-bytes", options.limits.kept_bytes,
-                 "Of all traces of ended captures together; of the user who has most the oldest goes first. In "
-                 "bytes or with a unit")
+                 "Largest size of all traces of ended captures together, in bytes or with a unit; the oldest of the "
+                 "user with the most bytes are deleted first")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("SIZE")
       ->default_str("32GB");
   app.add_option("--drain-seconds", raw.drain_s,
-                 "At SIGTERM: the most that ending captures and giving their readers the rest may take")
+                 "At SIGTERM: longest time for ending captures and sending the rest to their readers")
       ->check(CLI::Range(0.0, kMaxDrainSeconds))
       ->type_name("SECONDS")
       ->capture_default_str();
@@ -134,12 +131,11 @@ Result<void> CheckTcp(const DaemonOptions& options) {
   const bool has_all = !tls.certificate.empty() && !tls.key.empty() && !tls.authority.empty();
   const bool has_any = !tls.certificate.empty() || !tls.key.empty() || !tls.authority.empty() || !tls.revoked.empty();
   if (!options.tcp.empty() && !has_all) {
-    return Error{Code::kInvalidArgument,
-                 "--listen-tcp is for clients with a certificate, and the files for that are missing",
+    return Error{Code::kInvalidArgument, "--listen-tcp serves clients with a certificate, and needs the files for that",
                  "add --tls-cert, --tls-key and --tls-client-ca"};
   }
   if (options.tcp.empty() && has_any) {
-    return Error{Code::kInvalidArgument, "--tls-cert, --tls-key, --tls-client-ca and --tls-crl are for --listen-tcp",
+    return Error{Code::kInvalidArgument, "--tls-cert, --tls-key, --tls-client-ca and --tls-crl need --listen-tcp",
                  "add --listen-tcp HOST:PORT, or leave them out"};
   }
   return {};
@@ -149,7 +145,7 @@ Result<void> Complete(DaemonOptions& options) {
   const Uid user(::getuid());
   if (options.multi_user && ::geteuid() != 0) {
     return Error{Code::kPermissionDenied, "--multi-user needs root: only root can start collectors as other users",
-                 "run it with sudo; it gives its rights up but for a small launcher"};
+                 "run it with sudo; only a small launcher keeps root's rights"};
   }
   PP_RETURN_IF_ERROR(CheckTcp(options));
   if (options.socket.empty()) {

@@ -27,11 +27,9 @@ Result<MetricsSocket> ListenForScrapers(const std::string& address, ScrapeReach 
   }
   PP_ASSIGN_OR_RETURN(const TcpEndpoint endpoint, ParseTcpEndpoint(address, kOption));
   if (!endpoint.is_loopback && reach == ScrapeReach::kThisMachine) {
-    return Error{
-        Code::kPermissionDenied,
-        fmt::format("--metrics {} can be reached from other machines, without anybody being asked who they are",
-                    address),
-        "give 127.0.0.1:PORT or unix:PATH, or add --metrics-remote if that is meant"};
+    return Error{Code::kPermissionDenied,
+                 fmt::format("--metrics {} can be reached from other machines without authentication", address),
+                 "give 127.0.0.1:PORT or unix:PATH, or add --metrics-remote if this is intended"};
   }
   PP_ASSIGN_OR_RETURN(TcpListener listener, ListenOnTcp(endpoint, kOption, kBacklog));
   return MetricsSocket{std::move(listener.fd), std::move(listener.address), ""};

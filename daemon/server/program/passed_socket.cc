@@ -17,7 +17,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr int kFirst = 3;  // SD_LISTEN_FDS_START
-constexpr char kRemedy[] = "in ptrace-profd.socket, have one ListenStream= with a path, and Accept=no";
+constexpr char kRemedy[] = "in ptrace-profd.socket, use one ListenStream= with a path, and Accept=no";
 
 int Number(const std::string& text) {
   int number = -1;
@@ -61,16 +61,16 @@ Result<std::string> ExaminePassedSocket(int fd, const std::string& name) {
   }
   const int domain = Option(fd, SO_DOMAIN);
   if (domain < 0) {
-    return Unfit(fd, name, "is no socket");
+    return Unfit(fd, name, "is not a socket");
   }
   if (domain != AF_UNIX) {
-    return Unfit(fd, name, "is no Unix socket: over a network the kernel says nothing of who connects");
+    return Unfit(fd, name, "is not a Unix socket: over a network the kernel cannot identify the client");
   }
   if (Option(fd, SO_TYPE) != SOCK_STREAM) {
-    return Unfit(fd, name, "is no stream socket");
+    return Unfit(fd, name, "is not a stream socket");
   }
   if (Option(fd, SO_ACCEPTCONN) != 1) {
-    return Unfit(fd, name, "does not listen");
+    return Unfit(fd, name, "is not listening");
   }
   return AddressOf(fd);
 }
@@ -85,7 +85,7 @@ Result<std::optional<PassedSocket>> TakePassedSocket() {
   if (Number(how_many) != 1) {
     return Error{
         Code::kFailedPrecondition,
-        fmt::format("the service manager passed {} sockets ({}), and ptrace-profd serves one", how_many, names),
+        fmt::format("the service manager passed {} sockets ({}), but ptrace-profd serves only one", how_many, names),
         kRemedy};
   }
   PP_ASSIGN_OR_RETURN(std::string address, ExaminePassedSocket(kFirst, names));

@@ -18,8 +18,8 @@ PolicyCaller CallerOf(const PeerIdentity& peer) {
 
 Error Denied(const PolicyCaller& caller, Pid target, const std::string& rule, const std::string& file) {
   return Because(Reason::kPolicyDenied,
-                 fmt::format("the policy of this machine does not let user {} profile process {}: {}", caller.uid.value,
-                             target.value, rule.empty() ? "no rule of it allows that" : fmt::format("rule '{}'", rule)),
+                 fmt::format("the policy of this machine forbids user {} to profile process {}: {}", caller.uid.value,
+                             target.value, rule.empty() ? "no rule allows that" : fmt::format("rule '{}'", rule)),
                  fmt::format("ask the administrator of this machine, whose rules are in {}", file), ThingOf(target));
 }
 
@@ -59,8 +59,8 @@ Error WhyGone(Pid target) {
   auto checked = CheckTarget(target);
   return checked.has_error()
              ? std::move(checked).error()
-             : Because(Reason::kProcessNotFound, fmt::format("process {} ended while it was looked at", target.value),
-                       "try again: its number is another's by now", ThingOf(target));
+             : Because(Reason::kProcessNotFound, fmt::format("process {} ended while it was examined", target.value),
+                       "try again: its pid now belongs to another process", ThingOf(target));
 }
 
 }  // namespace ptrace_prof

@@ -66,7 +66,7 @@ void PolicySource::Reload() {
   auto read = ReadPolicy(file, owner_);
   if (read.has_error()) {
     Error error = std::move(read).error();
-    error.message = "the policy from before still holds: " + error.message;
+    error.message = "the previous policy stays in force: " + error.message;
     Log(LogLevel::kError, "policy_unchanged", error);
     return;
   }

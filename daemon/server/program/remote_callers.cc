@@ -19,8 +19,8 @@ constexpr uint32_t kNotSaidYet = 0xffffffff;  // not a valid user ID
 Error NoRule(const PeerCertificate& certificate, const std::string& file) {
   return Because(
       Reason::kUnauthenticated,
-      fmt::format("no [[identity]] of this daemon's policy is for the certificate of {}", Describe(certificate)),
-      fmt::format("have the administrator of that machine add one to {}, or show another certificate", file),
+      fmt::format("no [[identity]] of this daemon's policy matches the certificate of {}", Describe(certificate)),
+      fmt::format("ask the administrator of that machine to add one to {}, or use another certificate", file),
       "certificate " + Describe(certificate));
 }
 
@@ -61,18 +61,18 @@ Result<RemoteCallers> RemoteCallers::Open(const PolicySource& policy, Uid owner,
   std::vector<Vouching> users = UsersOf(*policy.current());
   if (users.empty()) {
     return Error{Code::kFailedPrecondition,
-                 fmt::format("--listen-tcp lets nobody in: {} has no [[identity]]",
-                             policy.file().empty() ? "there is no policy, which" : policy.file()),
-                 "say in the policy whom a certificate is for (ptrace-prof-policy(5)), or leave --listen-tcp out"};
+                 fmt::format("--listen-tcp admits no client: {} has no [[identity]]",
+                             policy.file().empty() ? "the default policy" : policy.file()),
+                 "map certificates to users in the policy (ptrace-prof-policy(5)), or leave --listen-tcp out"};
   }
   for (const Vouching& user : users) {
     if (owner.value != 0 && user.who.uid != owner) {
       return Error{
           Code::kPermissionDenied,
-          fmt::format("{} has an identity of user {}, and this daemon was started by user {}, who cannot become "
-                      "others",
-                      policy.file(), user.who.uid.value, owner.value),
-          "leave that user out, or have root start the daemon"};
+          fmt::format(
+              "{} has an identity of user {}, but this daemon was started by user {}, who cannot become another",
+              policy.file(), user.who.uid.value, owner.value),
+          "leave that user out, or start the daemon as root"};
     }
   }
   WarnOfSilentMunged(*policy.current());
@@ -93,8 +93,8 @@ Result<PeerIdentity> RemoteCallers::IdentityOf(const LocalUser& user, const Iden
   if (!users_.contains(user.uid)) {
     return Because(
         Reason::kUnauthenticated,
-        fmt::format("the identity '{}' names user {} only since ptrace-profd has started", rule.name, NameOf(user)),
-        "have the administrator restart ptrace-profd: its launcher knows the users of its start");
+        fmt::format("the identity '{}' was given user {} after ptrace-profd had started", rule.name, NameOf(user)),
+        "ask the administrator to restart ptrace-profd: its launcher knows only the users of its start");
   }
   PeerIdentity identity{.uid = user.uid.value, .gid = user.gid.value, .groups = {}, .pid = {}};
   identity.number = VouchedPeer(user.uid);
@@ -120,15 +120,15 @@ Result<PeerIdentity> RemoteCallers::Identify(const PeerCertificate& certificate)
 Result<const LocalUser*> RemoteCallers::UserOf(const IdentityRule& rule, const CallClaims& claims) const {
   if (claims.user.empty() && rule.impersonates) {
     return Because(Reason::kUnauthenticated,
-                   fmt::format("the identity '{}' speaks for several users, and this call names none", rule.name),
+                   fmt::format("the identity '{}' may act as several users, and this call names none", rule.name),
                    fmt::format("name one: --as USER; in metadata, {}", kUserMetadata));
   }
   const LocalUser* user = claims.user.empty() ? &rule.users.front() : rule.FindUser(claims.user);
   if (user == nullptr) {
     return Because(Reason::kPermissionDenied,
-                   fmt::format("the identity '{}' does not speak for user '{}'", rule.name,
+                   fmt::format("the identity '{}' may not act as user '{}'", rule.name,
                                Shortened(CleanText(claims.user), kLongestName)),
-                   fmt::format("ask for another user, or have the administrator of that machine add this one to {}",
+                   fmt::format("name another user, or ask the administrator of that machine to add this one to {}",
                                policy_->file()));
   }
   return user;
@@ -138,17 +138,18 @@ Result<const LocalUser*> RemoteCallers::UserOf(const IdentityRule& rule, const C
                                                Uid munge_user) const {
   const LocalUser* user = rule.FindUser(munge_user);
   if (user == nullptr) {
-    return Because(Reason::kPermissionDenied,
-                   fmt::format("munged says that this call is by user {}, for whom the identity '{}' is not",
-                               munge_user.value, rule.name),
-                   fmt::format("have the administrator of that machine add this user to {}", policy_->file()));
+    return Because(
+        Reason::kPermissionDenied,
+        fmt::format("according to MUNGE, this call is by user {}, and the identity '{}' may not act as that user",
+                    munge_user.value, rule.name),
+        fmt::format("ask the administrator of that machine to add this user to {}", policy_->file()));
   }
   if (const LocalUser* named = claims.user.empty() ? user : rule.FindUser(claims.user);
       named == nullptr || named->uid != user->uid) {
     return Because(Reason::kPermissionDenied,
-                   fmt::format("munged says that this call is by user {}, and it asks to be served as '{}'",
-                               NameOf(*user), Shortened(CleanText(claims.user), kLongestName)),
-                   "leave --as out: with MUNGE everybody is who they are");
+                   fmt::format("according to MUNGE, this call is by user {}, but it names user '{}'", NameOf(*user),
+                               Shortened(CleanText(claims.user), kLongestName)),
+                   "leave --as out: MUNGE identifies the user");
   }
   return user;
 }

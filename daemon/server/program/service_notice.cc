@@ -57,11 +57,12 @@ ServiceNotice::ServiceNotice() {
 }
 
 Result<UniqueFd> ServiceNotice::Connect(const std::string& address) {
-  constexpr char kRemedy[] = "start it by a service manager that speaks sd_notify, or unset NOTIFY_SOCKET";
+  constexpr char kRemedy[] = "start it by a service manager that supports sd_notify, or unset NOTIFY_SOCKET";
   const std::string what = fmt::format("cannot report to the service manager at {}", address);
   sockaddr_un name{};
   if ((address[0] != '/' && address[0] != '@') || address.size() >= sizeof name.sun_path) {
-    return Error{Code::kInvalidArgument, what + ": that is no path of a Unix socket and no abstract one", kRemedy};
+    return Error{Code::kInvalidArgument, what + ": that is neither a path nor an abstract name of a Unix socket",
+                 kRemedy};
   }
   name.sun_family = AF_UNIX;
   std::memcpy(name.sun_path, address.data(), address.size());

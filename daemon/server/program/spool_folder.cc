@@ -15,7 +15,7 @@ Result<void> PrepareSpoolFolder(const std::string& path, const DaemonUser& user)
   const bool made = ::mkdir(path.c_str(), 0700) == 0;
   if (!made && errno != EEXIST) {
     return ErrnoError(errno, fmt::format("cannot make the folder {} for traces", path),
-                      "make the folder above it, or choose another with --spool");
+                      "make its parent folder, or choose another with --spool");
   }
   const UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat there {};

@@ -154,8 +154,8 @@ grpc::ServerUnaryReactor* AnswerNow(HeldAnswer answer, const Result<void>& outco
 Error NoRoomForAnswer(size_t bytes) {
   return Because(
       Reason::kQuota,
-      fmt::format("an answer of {} bytes finds no room: too much is kept that clients have not read yet", bytes),
-      "read what was asked for, or try again in a moment");
+      fmt::format("there is no room for an answer of {} bytes: clients have not yet read earlier answers", bytes),
+      "read the earlier answers, or try again in a moment");
 }
 
 Result<void> ReadWholeTrace(const CaptureSession& session, TraceVisitor& visitor) {

@@ -57,8 +57,8 @@ Result<std::string> CaptureIdOf(const std::string& name) {
   }
   const std::string node = name.substr(6, middle - 6);
   if (node != NodeId() && node != "-") {
-    return Because(Reason::kCaptureNotFound, "that capture is of another node; this is " + NodeId(), "ask that node",
-                   "node " + node);
+    return Because(Reason::kCaptureNotFound, "that capture belongs to another node; this is " + NodeId(),
+                   "ask that node", "node " + node);
   }
   return name.substr(middle + 10);
 }

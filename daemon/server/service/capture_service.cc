@@ -39,7 +39,7 @@ Result<void> FillPage(const std::vector<std::shared_ptr<CaptureSession>>& sessio
     at = std::find_if(sessions.begin(), sessions.end(),
                       [&](const auto& session) { return session->parameters().id == request.page_token(); });
     if (at == sessions.end()) {
-      return Error{Code::kInvalidArgument, "page_token is not known (any more)", "begin again without one"};
+      return Error{Code::kInvalidArgument, "page_token is unknown or has expired", "begin again without one"};
     }
     ++at;
   }
@@ -280,12 +280,12 @@ SamplesWriter* CaptureServiceImpl::StreamSamples(grpc::CallbackServerContext* /*
     return FailedCall<v1::SampleBatch>(ToStatus(wanted.error()));
   }
   if (MayTrace(wanted.value().spec().mode())) {
-    return FailedCall<v1::SampleBatch>(ToStatus(
-        Error{Code::kInvalidArgument, "live samples are of MODE_SAMPLE, and the mode is another", "use Record"}));
+    return FailedCall<v1::SampleBatch>(
+        ToStatus(Error{Code::kInvalidArgument, "live samples need MODE_SAMPLE", "use Record"}));
   }
   if (request->spec().keep() || request->spec().max_bytes() != 0) {
     return FailedCall<v1::SampleBatch>(
-        ToStatus(Error{Code::kInvalidArgument, "keep and max_bytes are about a trace, and live samples leave none",
+        ToStatus(Error{Code::kInvalidArgument, "keep and max_bytes apply to a trace, and live samples write none",
                        "leave them out, or use Record"}));
   }
   return StartSamples(HiddenStart(wanted.value()), interval.value(), ReaderOf());

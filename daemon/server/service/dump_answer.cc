@@ -18,8 +18,8 @@ namespace v1 = ptraceprof::v1;
 
 Error TooMuch() {
   return Because(Reason::kQuota,
-                 fmt::format("the stacks of all threads are more than the {} MiB of an answer", kMaxAnswer >> 20),
-                 "ask for less (one process, fewer frames), or record a capture and read its trace");
+                 fmt::format("the stacks of all threads exceed the limit of {} MiB for an answer", kMaxAnswer >> 20),
+                 "request less (one process, fewer frames), or record a capture and read its trace");
 }
 
 void FillFrames(const DumpedThread& thread, v1::ThreadStack* out) {

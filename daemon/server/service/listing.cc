@@ -155,7 +155,7 @@ Result<ListingPage> PageFrom(const v1::ListProcessesRequest& request) {
   const std::string_view begin = point == std::string_view::npos ? "" : token.substr(point + 1);
   const auto [end, error] = std::from_chars(begin.data(), begin.data() + begin.size(), page.begin);
   if (point == 0 || error != std::errc() || end != begin.data() + begin.size()) {
-    return BadToken("is not one of ours");
+    return BadToken("is not valid");
   }
   page.listing = token.substr(0, point);
   return page;
@@ -176,10 +176,10 @@ Result<void> AnswerLaterPage(const v1::ListProcessesRequest& request, const List
                              const ListingKeeper& keeper, v1::ListProcessesResponse* out) {
   const auto listing = keeper.listings.Find(page.listing, keeper.caller);
   if (listing == nullptr || page.begin > listing->entries.size()) {
-    return BadToken("is not known (any more)");
+    return BadToken("is unknown or has expired");
   }
   if (listing->filter != request.filter().SerializeAsString()) {
-    return BadToken("is of a listing with another filter");
+    return BadToken("belongs to a listing with another filter");
   }
   FillPage(*listing, page, out);
   return {};

@@ -78,7 +78,7 @@ grpc::ServerUnaryReactor* NodeServiceImpl::GetDaemonStatus(grpc::CallbackServerC
     return FailedUnary(context, ToStatus(known.error()));
   }
   if (facts_ == nullptr) {
-    return FailedUnary(context, ToStatus(Because(Reason::kNoDaemon, "this is no daemon", "start ptrace-profd")));
+    return FailedUnary(context, ToStatus(Because(Reason::kNoDaemon, "this is not a daemon", "start ptrace-profd")));
   }
   FillDaemonStatus(*facts_, captures_, UserOf(caller_), response);
   auto* reactor = context->DefaultReactor();

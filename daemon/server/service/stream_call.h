@@ -59,7 +59,7 @@ class StreamCall : public grpc::ServerWriteReactor<Message> {
       return;
     }
     if (is_cancelled_) {
-      FinishLocked(grpc::Status(grpc::StatusCode::CANCELLED, "the client went away, or its time was over"));
+      FinishLocked(grpc::Status(grpc::StatusCode::CANCELLED, "the client disconnected, or its deadline passed"));
       return;
     }
     if (failure_.has_value()) {

@@ -67,7 +67,7 @@ TEST(CallWindow, WhereBytecodesAreTaxedItIsShortAndReported) {
     const bool is_taxed = minor == 10 || minor == 11;
     Opened by_default({}, 0, minor);
     EXPECT_EQ(by_default.Says(fmt::format("every bytecode of CPython 3.{}", minor)), is_taxed) << by_default.said;
-    EXPECT_EQ(by_default.Says("the window is 2 s unless --duration"), is_taxed);
+    EXPECT_EQ(by_default.Says("recording lasts 2 s (--duration changes that)"), is_taxed);
     EXPECT_FALSE(by_default.window.IsOver(At(1.9), 0));
     EXPECT_EQ(by_default.window.IsOver(At(2), 0), is_taxed);
     Opened asked({}, 60, minor);
@@ -101,12 +101,12 @@ TEST(CallWindow, SaysWhenFewerStepsCame) {
   opened.steps.OnStepEnd(At(5));
   EXPECT_TRUE(opened.window.IsOver(At(10), 0));
   opened.window.ReportAfter(At(10), {});
-  EXPECT_EQ(opened.said, "recorded 1 whole step: 0 (of 5 asked for)\n");
+  EXPECT_EQ(opened.said, "recorded 1 whole step: 0 (of 5 requested)\n");
   Opened none({.schedule = Schedule{.wait = 3, .warmup = 1, .active = 1}}, 10);
   none.steps.OnStepEnd(At(1));
   none.steps.OnStepEnd(At(2));
   none.window.ReportAfter(At(10), {});
-  EXPECT_EQ(none.said, "no whole step was recorded: the window ended in step 1, counted from 0\n");
+  EXPECT_EQ(none.said, "no whole step was recorded: recording ended during step 1, counted from 0\n");
 }
 
 TEST(CallWindow, WithoutStepsItGoesOnByTimeAndSaysSo) {
@@ -116,13 +116,12 @@ TEST(CallWindow, WithoutStepsItGoesOnByTimeAndSaysSo) {
   EXPECT_FALSE(by_number.window.IsOver(At(30), 0));
   EXPECT_FALSE(by_number.window.IsOver(At(31), 0));
   EXPECT_EQ(by_number.said,
-            "no step of a torch.optim.Optimizer has ended in 30 s: recording goes on by time, for 30.0 s; "
-            "everything is recorded from here on\n");
+            "no torch.optim.Optimizer step finished in 30 s: everything is recorded from now on, for 30.0 s\n");
   EXPECT_TRUE(by_number.window.IsOver(At(60), 0));
 
   Opened by_schedule({.schedule = Schedule{.warmup = 1, .active = 1, .repeat = 1}}, 8);
   EXPECT_FALSE(by_schedule.window.IsOver(At(4), 0));
-  EXPECT_TRUE(by_schedule.Says("in 4 s: recording goes on by time, for 4.0 s; everything is recorded"));
+  EXPECT_TRUE(by_schedule.Says("in 4 s: everything is recorded from now on, for 4.0 s"));
   ASSERT_EQ(by_schedule.steps.turns().size(), 1U);
   EXPECT_EQ(by_schedule.steps.turns()[0].when, At(4));
 
@@ -140,7 +139,7 @@ TEST(CallWindow, EndedBeforeAStepCame) {
   Opened opened({.steps = 2}, 60);
   EXPECT_FALSE(opened.window.IsOver(At(1), 0));
   opened.window.ReportAfter(At(1), {});
-  EXPECT_EQ(opened.said, "no step of a torch.optim.Optimizer ended in 1.0 s: nothing was recorded\n");
+  EXPECT_EQ(opened.said, "no torch.optim.Optimizer step finished in 1.0 s: nothing was recorded\n");
 }
 
 TEST(CallWindow, EndsAtTheFirstLossWhereThatIsAskedFor) {
@@ -148,8 +147,7 @@ TEST(CallWindow, EndsAtTheFirstLossWhereThatIsAskedFor) {
   EXPECT_FALSE(opened.window.IsOver(At(1), 0));
   EXPECT_TRUE(opened.window.IsOver(At(2), 12));
   opened.window.ReportAfter(At(2), {});
-  EXPECT_EQ(opened.said,
-            "ended 2.000 s after its begin, because a buffer was full and 12 events were lost (--on-full stop)\n");
+  EXPECT_EQ(opened.said, "recording ended after 2.000 s: a buffer was full and 12 events were lost (--on-full stop)\n");
 }
 
 TEST(CallWindow, SaysWhatAScheduleShouldHaveAndWhoWasNotTraced) {
@@ -161,7 +159,7 @@ TEST(CallWindow, SaysWhatAScheduleShouldHaveAndWhoWasNotTraced) {
   opened.window.ReportAfter(At(3), {.children = 1});
   EXPECT_EQ(opened.said,
             "recorded 1 whole step: 0\n"
-            "1 child of process 7 was there meanwhile and not traced: each can be recorded by its own --pid\n");
+            "1 child process of process 7 was not traced: record each with its own --pid\n");
 }
 
 }  // namespace

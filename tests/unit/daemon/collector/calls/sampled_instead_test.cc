@@ -29,13 +29,13 @@ std::string BecauseOf(const std::string& message, uint64_t steps = 0) {
 TEST(SampledInstead, SaysWhy) {
   EXPECT_EQ(BecauseOf("process 4711 is stopped"), "process 4711 is stopped");
   EXPECT_EQ(BecauseOf("process 4711 is stopped", 3),
-            "process 4711 is stopped; without calls there are no steps: it goes by time");
+            "process 4711 is stopped; samples do not count steps: the time limit applies");
 }
 
 TEST(SampledInstead, SaysNothingRatherThanHalfASentence) {
   EXPECT_EQ(BecauseOf(""), "");
   EXPECT_EQ(BecauseOf("  "), "");
-  EXPECT_EQ(BecauseOf("", 3), "without calls there are no steps: it goes by time");
+  EXPECT_EQ(BecauseOf("", 3), "samples do not count steps: the time limit applies");
 }
 
 TEST(SampledInstead, FitsWhateverTheTargetIsCalled) {

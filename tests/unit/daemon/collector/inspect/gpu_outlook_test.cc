@@ -107,7 +107,7 @@ TEST(JudgeGpu, SaysWhatACaptureWouldMeet) {
   EXPECT_EQ(ReasonFor(outlook), Reason::kConflictSubscriber);
 
   outlook = Usable();
-  outlook.torch_profiler = Because(Reason::kConflictSubscriber, "the profiler of PyTorch runs", "wait", "");
+  outlook.torch_profiler = Because(Reason::kConflictSubscriber, "PyTorch's profiler runs", "wait", "");
   EXPECT_EQ(ReasonFor(outlook), Reason::kConflictSubscriber);
 
   outlook = Usable();

@@ -70,7 +70,7 @@ const Case kCases[] = {
        f.yama_scope = 3;
        f.cap_effective = kCapSysPtrace;
      },
-     "yama", Verdict::kMissing, "nobody", "reboot"},
+     "yama", Verdict::kMissing, "no user may", "reboot"},
     {"an ordinary user", [](NodeFacts&) {}, "capabilities", Verdict::kLimited, "only processes of ann", "sudo"},
     {"root without the right", [](NodeFacts& f) { f.uid = Uid(0); }, "capabilities", Verdict::kLimited,
      "root without CAP_SYS_PTRACE", "--cap-add"},
@@ -79,8 +79,8 @@ const Case kCases[] = {
        f.uid = Uid(0);
        f.cap_effective = 0xa80425fb;  // Docker's default
      },
-     "capabilities", Verdict::kLimited, "by becoming its owner", "--cap-add"},
-    {"a harmless filter", [](NodeFacts& f) { f.seccomp_mode = 2; }, "seccomp", Verdict::kOk, "admits", ""},
+     "capabilities", Verdict::kLimited, "as its owner", "--cap-add"},
+    {"a harmless filter", [](NodeFacts& f) { f.seccomp_mode = 2; }, "seccomp", Verdict::kOk, "allows", ""},
     {"user namespace", [](NodeFacts& f) { f.initial_user_ns = false; }, "user-namespace", Verdict::kLimited,
      "user namespace", "host"},
     {"pid namespace", [](NodeFacts& f) { f.initial_pid_ns = false; }, "pid-namespace", Verdict::kLimited, "container",

@@ -126,7 +126,7 @@ TEST(NvmlCountersTest, NonsenseEndsTheReading) {
     const ReadBack back = pipe.End();
     EXPECT_TRUE(back.visitor.counters.empty());
     ASSERT_EQ(back.visitor.notices.size(), 1);
-    EXPECT_NE(back.visitor.notices[0].second.find("makes no sense"), std::string::npos);
+    EXPECT_NE(back.visitor.notices[0].second.find("sent invalid data"), std::string::npos);
   }
 }
 
@@ -196,7 +196,7 @@ TEST(NvmlCountersTest, MemoryThatCannotBeIsNotKnown) {
   pipe.Say(ProcessOn(2, 4713));  // of an unknown device
   const ReadBack back = pipe.End();
   ASSERT_EQ(back.visitor.notices.size(), 1);
-  EXPECT_NE(back.visitor.notices[0].second.find("makes no sense"), std::string::npos);
+  EXPECT_NE(back.visitor.notices[0].second.find("sent invalid data"), std::string::npos);
 }
 
 TEST(NvmlCountersTest, ARefusalIsReportedWhereCountersWereAskedForOnly) {
@@ -208,7 +208,7 @@ TEST(NvmlCountersTest, ARefusalIsReportedWhereCountersWereAskedForOnly) {
     ASSERT_EQ(back.visitor.notices.size(), asked == v1::GPU_COUNTERS_ON ? 1 : 0);
     if (asked == v1::GPU_COUNTERS_ON) {
       EXPECT_EQ(back.visitor.notices[0].second,
-                "no counters of GPUs: there is \\x1b none (--gpu-counters off asks for none)");
+                "no GPU counters: there is \\x1b none (switch them off with --gpu-counters off)");
     }
   }
 }
@@ -287,8 +287,9 @@ TEST_F(Helper, LeavesOutWhatADeviceDoesNotReport) {
 }
 
 TEST_F(Helper, SaysWhyThereIsNothing) {
-  const std::map<const char*, const char*> cases = {{"init=9", "libnvidia-ml.so.1 does not start: Driver Not Loaded"},
-                                                    {"count=0", "libnvidia-ml.so.1 names no GPU: there is none"}};
+  const std::map<const char*, const char*> cases = {
+      {"init=9", "libnvidia-ml.so.1 cannot be initialised: Driver Not Loaded"},
+      {"count=0", "libnvidia-ml.so.1 reports no GPU: there is none"}};
   for (const auto& [like, text] : cases) {
     const auto records = Take(9, like);
     ASSERT_EQ(records.size(), 1) << like;

@@ -73,7 +73,7 @@ TEST(OwnerChild, ItsDeathIsReportedAndItsWordsAreKept) {
       },
       kPatience);
   EXPECT_EQ(report.bytes, "so far");
-  EXPECT_NE(report.ended.find("was ended by signal"), std::string::npos) << report.ended;
+  EXPECT_NE(report.ended.find("was killed by signal"), std::string::npos) << report.ended;
   EXPECT_TRUE(NoChildrenLeft());
 }
 
@@ -88,7 +88,7 @@ TEST(OwnerChild, OneThatHangsIsLeft) {
       },
       Nanos::FromMillis(200));
   EXPECT_EQ(report.bytes, "so far");
-  EXPECT_NE(report.ended.find("did not get on"), std::string::npos) << report.ended;
+  EXPECT_NE(report.ended.find("made no progress"), std::string::npos) << report.ended;
   EXPECT_TRUE(NoChildrenLeft());
 }
 

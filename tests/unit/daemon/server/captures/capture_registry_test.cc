@@ -95,7 +95,7 @@ TEST_F(Registry, WhatNobodyAsksAfterEnds) {
   registry_->Expire();
   ASSERT_TRUE(left->WaitForEnd(kPatience));
   EXPECT_EQ(left->Snapshot().state, CaptureState::kCancelled);
-  EXPECT_NE(left->Snapshot().end_message.find("nobody asked after it any more"), std::string::npos);
+  EXPECT_NE(left->Snapshot().end_message.find("no client was left"), std::string::npos);
   EXPECT_FALSE(left->Snapshot().error.has_value());
   for (const Session& other : {ends_by_itself, ends_by_steps}) {
     EXPECT_TRUE(other->WaitForEnd(kPatience)) << "nobody waits for what it records";
@@ -347,7 +347,7 @@ TEST_F(Registry, TheServersLimitsHoldWhateverIsAskedFor) {
   SetNanos(Nanos::FromSeconds(10), creation.request.mutable_spec()->mutable_duration());
   const auto refused = registry_->Create(creation, starter_);
   ASSERT_TRUE(refused.has_error());
-  EXPECT_EQ(refused.error().message, "user 1001 asks for 10 s, and may have captures of 5 s");
+  EXPECT_EQ(refused.error().message, "user 1001 requested 10 s, and the limit for a capture is 5 s");
 }
 
 TEST_F(Registry, QuotasLimitHowManyGoOn) {
@@ -356,13 +356,14 @@ TEST_F(Registry, QuotasLimitHowManyGoOn) {
   const auto second = Create(kAnn);
   ASSERT_TRUE(second.has_error());
   EXPECT_EQ(second.error().reason, Reason::kQuota);
-  EXPECT_EQ(second.error().message, "user 1001 has 1 captures going on, and may have 1 (quota 'few' of the policy)");
+  EXPECT_EQ(second.error().message, "user 1001 has 1 running captures, and the limit is 1 (quota 'few' of the policy)");
   EXPECT_EQ(starter_.refusals, 1) << "whoever keeps a record hears of it";
   EXPECT_EQ(starter_.refused_by, "few");
   starter_.allowed.captures = 1000;
   Limit({.captures_per_user = 1});
   ASSERT_TRUE(Create(kAnn).has_value());
-  EXPECT_EQ(Create(kAnn).error().message, "user 1001 has 1 captures going on, and may have 1") << "the stricter counts";
+  EXPECT_EQ(Create(kAnn).error().message, "user 1001 has 1 running captures, and the limit is 1")
+      << "the stricter counts";
   EXPECT_EQ(starter_.refused_by, "") << "which is none of the policy's";
   starter_.allowed.captures = 0;
   EXPECT_EQ(Create(kBob).error().reason, Reason::kQuota);
@@ -378,7 +379,7 @@ TEST_F(Registry, QuotasLimitTheDuration) {
   ASSERT_TRUE(refused.has_error());
   EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
   EXPECT_EQ(refused.error().message,
-            "user 1001 asks for 11 s, and may have captures of 10 s (quota 'short' of the policy)");
+            "user 1001 requested 11 s, and the limit for a capture is 10 s (quota 'short' of the policy)");
   SetNanos(Nanos(), creation.request.mutable_spec()->mutable_duration());
   ASSERT_TRUE(registry_->Create(creation, starter_).has_value());
   EXPECT_EQ(DurationOf(LastCollector().request), Nanos::FromSeconds(10));
@@ -399,7 +400,7 @@ TEST_F(Registry, QuotasLimitTheBytesOfAllTraces) {
   const auto third = Create(kAnn);
   ASSERT_TRUE(third.has_error());
   EXPECT_EQ(third.error().reason, Reason::kQuota);
-  EXPECT_NE(third.error().message.find("bytes of traces stored"), std::string::npos) << third.error().message;
+  EXPECT_NE(third.error().message.find("bytes of stored traces"), std::string::npos) << third.error().message;
   EXPECT_TRUE(Create(kBob).has_value()) << "whose account is another";
   const std::string id = second->parameters().id;
   second.reset();  // a holder may still read it

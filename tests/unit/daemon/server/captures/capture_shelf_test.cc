@@ -371,7 +371,7 @@ TEST_F(KeptCaptures, AnEndingServerBeginsNothing) {
   registry_->BeginEnding();
   EXPECT_TRUE(registry_->AwaitEnds(MonotonicNow() + kPatience));
   EXPECT_EQ(session->Snapshot().state, CaptureState::kCancelled);
-  EXPECT_EQ(session->Snapshot().end_message, "cancelled: ptrace-profd was told to end");
+  EXPECT_EQ(session->Snapshot().end_message, "cancelled: ptrace-profd was shut down");
   ASSERT_TRUE(session->Snapshot().error.has_value()) << "nobody asked for that";
   EXPECT_EQ(session->Snapshot().error->reason, Reason::kDaemonEnding);
   EXPECT_EQ(session->Snapshot().error->thing, "capture one");

@@ -165,7 +165,7 @@ TEST(TraceSpool, DoesNotWaitAtAPipe) {
   ASSERT_EQ(::mkfifo((folder.path() + "/pipe").c_str(), 0600), 0);
   const auto opened = TraceSpool::OpenNamed(folder.path(), "pipe", std::nullopt);
   ASSERT_TRUE(opened.has_error());
-  EXPECT_EQ(opened.error().message, "pipe in " + folder.path() + " is no regular file");
+  EXPECT_EQ(opened.error().message, "pipe in " + folder.path() + " is not a regular file");
 }
 
 TEST(TraceSpool, SaysWhichFolderIsMissing) {

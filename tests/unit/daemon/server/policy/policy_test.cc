@@ -138,7 +138,7 @@ TEST(PolicyChanges, OfYamaComeWithARestart) {
   EXPECT_FALSE(Parsed("yama = 'obey'").waives_yama);
   EXPECT_TRUE(Parsed("yama = 'waive'").waives_yama);
   EXPECT_FALSE(Parsed("yama = 'waive'").denies_anything());
-  EXPECT_EQ(PolicyChanges(Parsed(""), Parsed("yama = 'waive'")), "yama: waive (when ptrace-profd is started again)");
+  EXPECT_EQ(PolicyChanges(Parsed(""), Parsed("yama = 'waive'")), "yama: waive (after a restart of ptrace-profd)");
 }
 
 TEST(PolicyIdentities, TheFirstThatFitsTheCertificateIsTheOne) {
@@ -186,7 +186,7 @@ gid = 100
   EXPECT_NE(policy.identities[0].FindUser(Uid(54322)), nullptr);
   EXPECT_EQ(policy.identities[0].FindUser(Uid(0)), nullptr);
   EXPECT_EQ(PolicyChanges(Parsed(""), Parsed("munge_socket = '/s'")), "munge_socket: /s");
-  EXPECT_EQ(PolicyChanges(Parsed("munge_socket = '/s'"), Parsed("")), "munge_socket: the usual one");
+  EXPECT_EQ(PolicyChanges(Parsed("munge_socket = '/s'"), Parsed("")), "munge_socket: the default one");
 }
 
 TEST(PolicyIdentities, OfThisMachineAreCompleteFromTheStart) {

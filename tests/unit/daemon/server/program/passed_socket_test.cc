@@ -44,16 +44,16 @@ TEST(PassedSocket, OneThatListensFits) {
 
 TEST(PassedSocket, OthersDoNot) {
   const UniqueFd silent = Bound(SOCK_STREAM);
-  ExpectRefused(silent.get(), "does not listen");
+  ExpectRefused(silent.get(), "is not listening");
   const UniqueFd datagram(::socket(AF_UNIX, SOCK_DGRAM, 0));
-  ExpectRefused(datagram.get(), "no stream socket");
+  ExpectRefused(datagram.get(), "not a stream socket");
   const UniqueFd network(::socket(AF_INET, SOCK_STREAM, 0));
-  ExpectRefused(network.get(), "no Unix socket");
+  ExpectRefused(network.get(), "not a Unix socket");
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   const UniqueFd pipe(ends[0]);
   const UniqueFd other(ends[1]);
-  ExpectRefused(pipe.get(), "is no socket");
+  ExpectRefused(pipe.get(), "is not a socket");
   ExpectRefused(1 << 20, "is not open");
 }
 
