@@ -34,7 +34,7 @@ class StepSchedule(TypedDict, total=False):
 
 
 class CaptureOptions(TypedDict, total=False):
-    """Keywords of record(), create_capture() and samples(); all of them may be left out, None is as left out.
+    """Keywords of record(), create_capture() and samples(); all are optional; None means not given.
 
 '''
 

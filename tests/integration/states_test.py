@@ -132,7 +132,7 @@ class States(case.Case):
             self.addCleanup(run.remove)
             finished = run.wait()
             self.assertEqual(finished.status, 0, finished)
-            stood = re.search(r"stood still for ([\d.]+) s", finished.errors)
+            stood = re.search(r"the process was stopped for ([\d.]+) s", finished.errors)
             self.assertTrue(stood, finished)
             self.assertGreater(float(stood[1]), 0.5, finished)
             awake = max(run.stacks().values(), default=0)  # after a stop of ours each thread wakes up to stop again

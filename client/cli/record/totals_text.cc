@@ -72,7 +72,7 @@ std::string Cost(const Accounting& totals) {
       text += fmt::format(" of {:.0f} us on average",
                           totals.stopped_total.seconds() * 1e6 / static_cast<double>(totals.stops));
       if (totals.stopped_longest.value > 0) {
-        text += fmt::format(", longest {:.0f}", totals.stopped_longest.seconds() * 1e6);
+        text += fmt::format(", longest {:.0f} us", totals.stopped_longest.seconds() * 1e6);
       }
     }
   }
@@ -118,16 +118,15 @@ std::string CallLines(const Accounting& totals) {
   }
   if (totals.call_events + totals.call_events_lost == 0) {
     text +=
-        "\n"
-        "  no call began or ended during the recording: Python stayed in one function, or ran compiled code that "
+        "\n  no call began or ended during the recording: Python stayed in one function, or ran compiled code that "
         "reports no calls (Nuitka, Cython, C); --mode sample shows where the time goes";
   }
   text += CostOfEvents(totals);
   text += Cost(totals);
   if (totals.call_events_lost > 0) {
     text +=
-        "\n"
-        "  hint: to lose fewer events, use a larger --buffer, a shorter --duration or no --c-calls; --on-full throttle "
+        "\n  hint: to lose fewer events, use a larger --buffer, a shorter --duration or no --c-calls; --on-full "
+        "throttle "
         "pauses the threads instead";
   }
   return text;
@@ -287,13 +286,13 @@ std::string ClosingLines(v1::Mode mode, const Accounting& totals) {
   text += Cost(totals);
   if (const uint64_t torn = Of(totals, SampleQuality::kTorn); torn > 0) {
     text += fmt::format(
-        "\n"
-        "  {} of the stacks changed while they were read without a stop: shares of code that makes many calls can be "
+        "\n  {} of the stacks changed while they were read without a stop: shares of code that makes many calls can be "
         "wrong by tens of percent; leave --nonblocking out for accurate shares",
         Percent(torn, totals.samples));
   }
   if (totals.asked_rate_hz > 0 && totals.actual_rate_hz < 0.9 * totals.asked_rate_hz) {
-    text += fmt::format("\n  {:.0f} Hz were asked for: {}", totals.asked_rate_hz, LimitMet(totals));
+    text += fmt::format("\n  the rate was {:.0f} Hz instead of {:.0f} Hz: {}", totals.actual_rate_hz,
+                        totals.asked_rate_hz, LimitMet(totals));
   }
   return text;
 }
