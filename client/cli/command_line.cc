@@ -70,7 +70,7 @@ struct Missing {
 };
 constexpr Missing kMissing[] = {
     {"id is required", "the ID of a capture is missing", "`ptrace-prof captures list` shows the IDs"},
-    {"trace is required", "there is no trace to export", "give the .pftrace that `record` wrote, or - for stdin"},
+    {"trace is required", "no trace to export is given", "give the .pftrace that `record` wrote, or - for stdin"},
     {"--pid is required", "no process is given", "give --pid PID; `ptrace-prof ps` lists the Python processes"},
 };
 

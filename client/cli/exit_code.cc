@@ -18,7 +18,7 @@ constexpr ExitCodeRow kExitCodes[] = {
     {ExitCode::kOutput, "the output could not be written, or only a part of it (disk full)"},
     {ExitCode::kBadTrace, "the input is not a trace of ptrace-prof"},
     {ExitCode::kNoDaemon, "no daemon answers, or the command needs one and none is in use"},
-    {ExitCode::kNotNow, "temporary failure: in use by another, no room, or a timeout; try again later"},
+    {ExitCode::kNotNow, "temporary failure (target in use, no room, or a timeout): try again later"},
     {ExitCode::kAborted, "aborted (a second Ctrl-C): the trace so far is kept"},
 };
 

@@ -35,7 +35,7 @@ class PsCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     app.add_option("-u,--user", user_, "Only processes of this user (name or number)")->type_name("USER");
-    app.add_option("-n,--name", pattern_, "Only those whose command line this extended regular expression matches")
+    app.add_option("-n,--name", pattern_, "Only processes whose command line matches this extended regular expression")
         ->type_name("PATTERN");
     app.add_flag("-a,--all", all_, "Also zombies, and programs with an unused libpython");
     app.add_flag("-j,--json", json_, "As JSON, one array (its fields are in docs/cli.md)");

@@ -126,8 +126,7 @@ std::string CallLines(const Accounting& totals) {
   if (totals.call_events_lost > 0) {
     text +=
         "\n  hint: to lose fewer events, use a larger --buffer, a shorter --duration or no --c-calls; --on-full "
-        "throttle "
-        "pauses the threads instead";
+        "throttle pauses the threads instead";
   }
   return text;
 }
