@@ -67,7 +67,7 @@ def explain(target: str, tls: Optional[Tls]) -> Optional[PtraceProfError]:
             # The server judges our certificate after the handshake is complete on our side.
             opened.enter_context(context.wrap_socket(plain, server_hostname=name)).recv(1)
     except ssl.SSLCertVerificationError as error:
-        return _unreachable(target, f"its certificate is not valid for {name}: {error.verify_message}",
+        return _unreachable(target, f"its certificate could not be verified for {name}: {error.verify_message}",
                             "give the authority that signed it: Tls(ca=FILE); Tls(server_name=NAME) sets the "
                             "expected name")
     except ssl.SSLError as error:
