@@ -26,9 +26,8 @@ constexpr char kNoDaemon[] = "none";
 
 void ChosenBackend::Declare(CLI::App& app) {
   app.add_option("--host", host_,
-                 "The daemon to ask: unix:PATH, tls://HOST:PORT, HOST:PORT, or none (default: $PTRACE_PROF_HOST, else "
-                 "the one at your "
-                 "default socket if it runs, else none)")
+                 "The daemon to use: unix:PATH, tls://HOST:PORT, HOST:PORT, or none (default: $PTRACE_PROF_HOST, else "
+                 "the one at your default socket if it runs, else none)")
       ->type_name("ADDRESS");
   DeclareTls(app);
 }
@@ -47,27 +46,23 @@ void ChosenBackend::DeclareTls(CLI::App& app) {
       ->type_name("FILE");
   app.add_option(
          "--tls-server-name", channel_.server_name,
-         "For tls://: the name in the daemon's certificate, where it is not the host's ($PTRACE_PROF_TLS_SERVER_NAME)")
+         "For tls://: the name in the daemon's certificate, if it differs from the host ($PTRACE_PROF_TLS_SERVER_NAME)")
       ->group("Over TLS")
       ->type_name("NAME");
-  app.add_option(
-         "--as", channel_.user,
-         "For tls://: the user of that machine to be, where your certificate speaks for several ($PTRACE_PROF_AS)")
+  app.add_option("--as", channel_.user,
+                 "For tls://: act as this user of that machine, if your certificate is for several ($PTRACE_PROF_AS)")
       ->group("Over TLS")
       ->type_name("USER");
   DeclareMunge(app);
 }
 
 void ChosenBackend::DeclareMunge(CLI::App& app) {
-  app.add_flag(
-         "--munge", uses_munge_,
-         "For tls://: show with each call a credential of munged's, which says which user of the cluster you are, "
-         "where your certificate is that of many ($PTRACE_PROF_MUNGE=1)")
+  app.add_flag("--munge", uses_munge_,
+               "For tls://: authenticate with MUNGE, if several users share your certificate ($PTRACE_PROF_MUNGE=1)")
       ->group("Over TLS");
-  app.add_option(
-         "--munge-socket", munge_socket_,
-         fmt::format("As --munge, with a munged that listens there (default: $PTRACE_PROF_MUNGE_SOCKET, else {})",
-                     kUsualMungeSocket))
+  app.add_option("--munge-socket", munge_socket_,
+                 fmt::format("Like --munge, with the socket of munged (default: $PTRACE_PROF_MUNGE_SOCKET, else {})",
+                             kUsualMungeSocket))
       ->group("Over TLS")
       ->type_name("PATH");
 }
@@ -120,8 +115,8 @@ Result<void> ChosenBackend::RefuseTlsOptions() const {
                                          {uses_munge_, "--munge"},
                                          {!munge_socket_.empty(), "--munge-socket"}}) {
     if (is_there) {
-      return Error{Code::kInvalidArgument, fmt::format("{} is for a daemon that is asked over TLS", option),
-                   fmt::format("name that daemon with --host tls://HOST:PORT, or leave {} out", option)};
+      return Error{Code::kInvalidArgument, fmt::format("{} needs a connection over TLS", option),
+                   fmt::format("give --host tls://HOST:PORT, or leave {} out", option)};
     }
   }
   return {};

@@ -9,17 +9,16 @@ constexpr CommandRow kCommands[] = {
     {"dump", "--pid PID [OPTIONS]", "Print what every thread of a Python process is doing now", false, MakeDumpCommand},
     {"top", "--pid PID [OPTIONS]", "Watch where a Python process spends its time, live", false, MakeTopCommand},
     {"ps", "[OPTIONS]", "List the Python processes here, and why some cannot be profiled", false, MakePsCommand},
-    {"doctor", "[--pid PID] [--json]", "Tell what works here, what does not, and what to do about it", false,
+    {"doctor", "[--pid PID] [--json]", "Show what works here, what does not, and what to do about it", false,
      MakeDoctorCommand},
-    {"captures", "list|watch|cancel|delete|fetch [OPTIONS]", "Look after the captures that a daemon keeps", false,
+    {"captures", "list|watch|cancel|delete|fetch [OPTIONS]", "Manage the captures of a daemon", false,
      MakeCapturesCommand},
-    {"daemon", "status|captures|cancel|audit [OPTIONS]", "Look after the daemon itself, and what all users do with it",
-     false, MakeDaemonCommand},
-    {"audit", "[--follow] [OPTIONS]", "Show who was let do what by the daemon, and who was refused", false,
+    {"daemon", "status|captures|cancel|audit [OPTIONS]", "Manage the daemon and the captures of all users", false,
+     MakeDaemonCommand},
+    {"audit", "[--follow] [OPTIONS]", "Show which requests the daemon allowed and refused, by user", false,
      MakeAuditCommand},
     {"export", "TRACE [-o FILE] [OPTIONS]", "Convert a recorded trace into another format", false, MakeExportCommand},
-    {"completion", "bash|zsh|fish", "Print a script that completes our options in a shell", false,
-     MakeCompletionCommand},
+    {"completion", "bash|zsh|fish", "Print a completion script for a shell", false, MakeCompletionCommand},
 };
 
 }  // namespace

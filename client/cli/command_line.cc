@@ -26,8 +26,8 @@ constexpr char kExamples[] =
     "  ptrace-prof record --pid 4711 --duration 30s      a flame graph of 30 seconds, as a web page\n"
     "  ptrace-prof record -o run.pftrace -- python3 train.py\n"
     "  ptrace-prof export run.pftrace -o run.svg\n"
-    "  ptrace-prof dump --pid 4711                       what is it doing right now?\n"
-    "  ptrace-prof top --pid 4711                        and what all the time?\n"
+    "  ptrace-prof dump --pid 4711                       what every thread is doing now\n"
+    "  ptrace-prof top --pid 4711                        where the time goes, live\n"
     "\n";
 
 struct Entry {
@@ -69,10 +69,9 @@ struct Missing {
   const char* remedy;
 };
 constexpr Missing kMissing[] = {
-    {"id is required", "the ID of a capture is missing", "`ptrace-prof captures list` shows those that there are"},
-    {"trace is required", "there is no trace to export", "give the .pftrace that `record` wrote, or - for stdin"},
-    {"--pid is required", "there is no process to look at",
-     "give --pid PID; `ptrace-prof ps` lists those that there are"},
+    {"id is required", "the ID of a capture is missing", "`ptrace-prof captures list` shows the IDs"},
+    {"trace is required", "no trace to export is given", "give the .pftrace that `record` wrote, or - for stdin"},
+    {"--pid is required", "no process is given", "give --pid PID; `ptrace-prof ps` lists the Python processes"},
 };
 
 // "--pid -d 5s": an option that was parsed as the value of the one before it.
@@ -81,7 +80,7 @@ std::optional<Error> MissingValue(const CLI::App& app, const std::string& name) 
     for (const std::string& value : option->results()) {
       if (value.starts_with('-') && app.get_option_no_throw(value) != nullptr) {
         return Error{Code::kInvalidArgument,
-                     fmt::format("{} has no value: '{}' after it is an option", option->get_name(), value),
+                     fmt::format("{} needs a value, but '{}' is an option", option->get_name(), value),
                      fmt::format("see `{} --help`", name)};
       }
     }
@@ -102,11 +101,11 @@ std::optional<Error> MissingCommand(const CLI::App& app, const std::string& name
     return std::nullopt;
   }
   const std::vector<std::string> words = app.remaining();
-  const std::string what = words.empty() ? fmt::format("`{}` is given nothing to do", name)
+  const std::string what = words.empty() ? fmt::format("`{}` needs a subcommand", name)
                            : words.front().starts_with('-')
                                ? fmt::format("`{}` has no option '{}'", name, words.front())
                                : fmt::format("`{}` has no command '{}'", name, words.front());
-  return Error{Code::kInvalidArgument, what, fmt::format("commands are {}; `{} --help` tells more", commands, name)};
+  return Error{Code::kInvalidArgument, what, fmt::format("commands are {}; see `{} --help`", commands, name)};
 }
 
 Error UsageError(const CLI::ParseError& error, const CLI::App& root) {
@@ -123,7 +122,7 @@ Error UsageError(const CLI::ParseError& error, const CLI::App& root) {
   }
   const std::vector<std::string> extras = root.remaining(true);
   if (const auto misplaced = root.remaining(false); !misplaced.empty() && name != "ptrace-prof") {
-    return {Code::kInvalidArgument, fmt::format("'{}' stands before the command", misplaced.front()),
+    return {Code::kInvalidArgument, fmt::format("'{}' is before the command", misplaced.front()),
             fmt::format("the options of a command come after its name: `{} {} …`", name, misplaced.front())};
   }
   for (const Missing& row : kMissing) {
@@ -136,9 +135,9 @@ Error UsageError(const CLI::ParseError& error, const CLI::App& root) {
   }
   const std::string& first = extras.front();
   const bool program = name.ends_with("record") && !first.starts_with('-');
-  return {
-      Code::kInvalidArgument, fmt::format("`{}` does not know what to do with '{}'", name, first),
-      program ? "put -- before the command to start, --pid before a process id" : fmt::format("see `{} --help`", name)};
+  return {Code::kInvalidArgument, fmt::format("`{}`: unexpected argument '{}'", name, first),
+          program ? "put -- before the command to start, or --pid before a process ID"
+                  : fmt::format("see `{} --help`", name)};
 }
 
 // The first word must name a command, or be an option of ptrace-prof.
@@ -152,7 +151,7 @@ Result<void> CheckCommandName(const std::vector<std::string>& words) {
   }
   return Error{Code::kInvalidArgument,
                words.empty() ? "no command is given" : fmt::format("there is no command '{}'", words[0]),
-               fmt::format("commands are {}; `ptrace-prof --help` tells more", names)};
+               fmt::format("commands are {}; see `ptrace-prof --help`", names)};
 }
 
 int Dispatch(std::vector<Entry>& entries, const CommandContext& context, ChosenBackend& backend) {
@@ -161,13 +160,14 @@ int Dispatch(std::vector<Entry>& entries, const CommandContext& context, ChosenB
       continue;
     }
     if (!context.program.empty() && !entry.row->takes_program) {
-      return static_cast<int>(Fail({Code::kInvalidArgument,
-                                    fmt::format("`{}` starts no program, but there is one after --", entry.row->name),
-                                    "only `ptrace-prof record -- COMMAND` does"}));
+      return static_cast<int>(
+          Fail({Code::kInvalidArgument,
+                fmt::format("`{}` does not start a program, but one is given after --", entry.row->name),
+                "only `ptrace-prof record -- COMMAND` does"}));
     }
     if (backend.IsNamed() && !AsksSomebody(entry.row->name)) {
       return static_cast<int>(
-          Fail({Code::kInvalidArgument, fmt::format("`{}` asks no daemon: --host says nothing to it", entry.row->name),
+          Fail({Code::kInvalidArgument, fmt::format("`{}` uses no daemon, so --host has no effect", entry.row->name),
                 "leave --host out"}));
     }
     if (auto later = CheckLaterFlags(*entry.app); later.has_error()) {

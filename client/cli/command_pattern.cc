@@ -20,9 +20,10 @@ Result<CommandPattern> CommandPattern::Compile(const std::string& text) {
   if (const int error = ::regcomp(compiled.get(), text.c_str(), REG_EXTENDED | REG_NOSUB); error != 0) {
     std::array<char, 256> words{};
     ::regerror(error, compiled.get(), words.data(), words.size());
-    return Error{Code::kInvalidArgument, fmt::format("'{}' is not a pattern: {}", text, words.data()),
-                 "an extended regular expression, as of grep -E; put a backslash before . * + ? ( ) [ { | ^ $ to mean "
-                 "the character"};
+    return Error{
+        Code::kInvalidArgument, fmt::format("'{}' is not a pattern: {}", text, words.data()),
+        "give an extended regular expression, as in grep -E; put a backslash before . * + ? ( ) [ { | ^ $ to mean "
+        "the character"};
   }
   pattern.compiled_.reset(compiled.release());
   return pattern;

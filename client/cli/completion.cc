@@ -180,7 +180,7 @@ Result<std::string> CompletionScript(std::string_view shell, const CLI::App& roo
     }
   }
   return Error{Code::kInvalidArgument, fmt::format("no completion for '{}'", shell),
-               "there is one for bash, zsh and fish"};
+               "supported shells are bash, zsh and fish"};
 }
 
 }  // namespace ptrace_prof

@@ -59,7 +59,7 @@ class CommandStream : public CaptureStream {
       }
     }
     if (got < 0 && errno != EINTR) {
-      return ErrnoError(errno, "cannot learn how the command ended");
+      return ErrnoError(errno, "cannot read the exit status of the command");
     }
     return std::optional<int>();
   }

@@ -9,17 +9,17 @@ namespace {
 
 constexpr ExitCodeRow kExitCodes[] = {
     {ExitCode::kOk, "done; a target that ended by itself counts as done"},
-    {ExitCode::kInternal, "a fault of ours, or of this machine"},
-    {ExitCode::kUsage, "the command line makes no sense, or names a thread, a kernel thread or ourselves"},
+    {ExitCode::kInternal, "an internal error, or a fault of this machine"},
+    {ExitCode::kUsage, "invalid command line, or the target is a thread, a kernel thread or ptrace-prof itself"},
     {ExitCode::kNoSuchProcess, "no such process, thread or capture"},
-    {ExitCode::kPermission, "not permitted: the message says by whom and what to do"},
-    {ExitCode::kNotPython, "nothing that we can read: not Python, a version or flavour we do not know, a zombie"},
+    {ExitCode::kPermission, "not permitted: the message says what forbids it and what to do"},
+    {ExitCode::kNotPython, "unreadable target: not Python, an unsupported version or build, or a zombie"},
     {ExitCode::kGone, "the target ended before anything was recorded"},
-    {ExitCode::kOutput, "the output could not be written, or not all of it (disk full)"},
-    {ExitCode::kBadTrace, "the input is not a trace of ours"},
-    {ExitCode::kNoDaemon, "no daemon: none answers there, or what was asked for takes one"},
-    {ExitCode::kNotNow, "not now: in use by another, no room, too late or too long; a later try may do"},
-    {ExitCode::kAborted, "aborted (a second Ctrl-C): the trace so far is kept as it is"},
+    {ExitCode::kOutput, "the output could not be written, or only a part of it (disk full)"},
+    {ExitCode::kBadTrace, "the input is not a trace of ptrace-prof"},
+    {ExitCode::kNoDaemon, "no daemon answers, or the command needs one and none is in use"},
+    {ExitCode::kNotNow, "temporary failure (target in use, no room, or a timeout): try again later"},
+    {ExitCode::kAborted, "aborted (a second Ctrl-C): the trace so far is kept"},
 };
 
 struct Mapping {

@@ -15,7 +15,7 @@ struct LaterFlag {
 };
 constexpr LaterFlag kLaterFlags[] = {
     {"--native", "stacks of native code (C, C++, CUDA libraries)", "Python frames are recorded without it"},
-    {"--gpu", "GPU activity", "`ptrace-prof record` has it; waits for the GPU show as states of the waiting thread"},
+    {"--gpu", "GPU activity", "only `ptrace-prof record` has it; here, waits for the GPU show as thread states"},
 };
 
 }  // namespace
@@ -34,7 +34,7 @@ Result<void> CheckLaterFlags(const CLI::App& app) {
     if (option == nullptr || option->count() == 0 || !option->get_group().empty()) {
       continue;
     }
-    return Error{Code::kUnimplemented, fmt::format("not in this version: {} ({})", flag.name, flag.what),
+    return Error{Code::kUnimplemented, fmt::format("{} is not supported here ({})", flag.name, flag.what),
                  fmt::format("leave {} out: {}", flag.name, flag.instead)};
   }
   return {};

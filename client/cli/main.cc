@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
   if (::getuid() != ::geteuid() || ::getgid() != ::getegid()) {
     return static_cast<int>(
         Fail({Code::kPermissionDenied, "ptrace-prof must not be a set-user-ID or set-group-ID program",
-              "chmod ug-s the file; use sudo for processes of others"}));
+              "remove these bits with chmod ug-s; use sudo for processes of other users"}));
   }
   if (const auto status = RunAsCollector(argc, argv); status.has_value()) {
     return *status;

@@ -45,9 +45,10 @@ ExitCode PrintOut(std::string_view text) {
     return ExitCode::kOk;
   }
   const int error = errno;
-  return Fail({Code::kResourceExhausted, ErrnoError(error, "cannot write to standard output").message,
-               error == ENOSPC ? "make room, or write elsewhere" : "whoever was to read it has gone, or it is closed"},
-              ExitCode::kOutput);
+  return Fail(
+      {Code::kResourceExhausted, ErrnoError(error, "cannot write to standard output").message,
+       error == ENOSPC ? "free some space, or write elsewhere" : "standard output is closed, or its reader has ended"},
+      ExitCode::kOutput);
 }
 
 }  // namespace ptrace_prof

@@ -41,7 +41,8 @@ Result<Pid> ParsePid(std::string_view text) {
 Result<Pid> ParseTarget(std::string_view text) {
   PP_ASSIGN_OR_RETURN(const Pid pid, ParsePid(text));
   if (pid.value == ::getpid()) {
-    return Because(Reason::kTargetIsProfiler, "this is our own process id", "give that of another process");
+    return Because(Reason::kTargetIsProfiler, "this is the process id of ptrace-prof itself",
+                   "give the id of another process");
   }
   return pid;
 }

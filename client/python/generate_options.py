@@ -10,7 +10,7 @@ _TYPES = {"SWITCH": "bool", "COUNT": "Optional[int]", "SIZE": "Optional[int]", "
           "RATE": "Optional[float]", "SHARE": "Optional[float]", "GLOBS": "Iterable[str]", "IDS": "Iterable[int]",
           "SCHEDULE": "Optional[StepSchedule]"}
 _UNITS = {"TIME": "In seconds.", "SIZE": "In bytes."}
-_HEAD = '''"""What can be asked of a capture, generated from the table of options beside CaptureSpec."""
+_HEAD = '''"""The options of a capture, generated from the table of options beside CaptureSpec."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -34,7 +34,7 @@ class StepSchedule(TypedDict, total=False):
 
 
 class CaptureOptions(TypedDict, total=False):
-    """Keywords of record(), create_capture() and samples(); all of them may be left out, None is as left out.
+    """Keywords of record(), create_capture() and samples(); all are optional; None means not given.
 
 '''
 

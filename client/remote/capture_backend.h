@@ -60,13 +60,13 @@ class CaptureBackend {
   virtual bool is_of_this_machine() const { return true; }
   // The captures that outlive this process; valid as long as this object. kUnavailable: no daemon keeps captures.
   virtual Result<CaptureClient*> Captures() {
-    return Because(Reason::kNoDaemon, "only a daemon keeps captures, and none is asked here",
-                   "start ptrace-profd, or say with --host ADDRESS where one answers");
+    return Because(Reason::kNoDaemon, "captures need a running ptrace-profd, and none is in use",
+                   "start ptrace-profd, or give its address with --host ADDRESS");
   }
   // The daemon's description of itself.
   virtual Result<RemoteDaemon> Daemon() {
-    return Because(Reason::kNoDaemon, "no daemon is asked here",
-                   "start ptrace-profd, or say with --host ADDRESS where one answers");
+    return Because(Reason::kNoDaemon, "this needs a running ptrace-profd, and none is in use",
+                   "start ptrace-profd, or give its address with --host ADDRESS");
   }
 };
 

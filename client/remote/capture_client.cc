@@ -63,17 +63,15 @@ std::string NewRequestId() {
 void Sleep(Nanos time) { std::this_thread::sleep_for(std::chrono::nanoseconds(time.value)); }
 
 Error StaysAway(const grpc::Status& status) {
-  return Because(Reason::kServerUnreachable, "the daemon does not come back: " + ReasonOfTheWay(status),
-                 "has it ended? Its captures ended with it then. If it was only out of reach, the capture goes on: try "
-                 "again");
+  return Because(Reason::kServerUnreachable, "the daemon is still unreachable: " + ReasonOfTheWay(status),
+                 "check that the daemon is running, and try again; the capture continues unless the daemon has ended");
 }
 
 Error IsAnother(const std::string& name) {
-  return Error{
-      Code::kNotFound,
-      fmt::format("the daemon that kept capture {} has ended, and the capture with it: another one answers now",
-                  name.substr(name.rfind('/') + 1)),
-      "record again; a daemon's captures and their traces go when it ends"};
+  return Error{Code::kNotFound,
+               fmt::format("capture {} is gone: its daemon has ended, and another daemon answers now",
+                           name.substr(name.rfind('/') + 1)),
+               "record again; a daemon's captures and traces are deleted when it ends"};
 }
 
 // A call with a single response, within kCallDeadline.

@@ -44,7 +44,7 @@ void RecordStream::StartReadLocked() {
 
 Result<void> RecordStream::TakeChunk(v1::TraceChunk& chunk) {
   if (chunk.offset() != offset_ || Crc32c(chunk.data()) != chunk.crc32c()) {
-    return Error{Code::kDataLoss, "a chunk of the trace arrived damaged or out of its place",
+    return Error{Code::kDataLoss, "a chunk of the trace arrived damaged or out of order",
                  "what came before it is kept; try again"};
   }
   offset_ += chunk.data().size();
@@ -96,8 +96,9 @@ Result<void> RecordStream::AwaitStart(const std::function<bool()>& has_enough) {
     if (std::chrono::steady_clock::now() < deadline) {
       continue;
     }
-    return Error{Code::kUnavailable, "ptrace-profd has not begun the capture within 30 s",
-                 "is the machine overloaded, or ptrace-profd stopped? Try again, or do without it: --host none"};
+    return Error{
+        Code::kUnavailable, "ptrace-profd has not begun the capture within 30 s",
+        "the machine may be overloaded, or ptrace-profd stopped; try again, or record without it: --host none"};
   }
   return name_.empty() && end_.code != Code::kOk ? Result<void>(end_) : Result<void>();
 }
@@ -152,7 +153,7 @@ Result<void> RecordStream::Finish() {
   }
   if (end_.code == Code::kCancelled && is_killed_) {
     return Because(Reason::kCollectorFailed,
-                   "the capture did not end in time and was given up: the end of its trace is missing",
+                   "the capture did not end in time and was abandoned: the end of its trace is missing",
                    "what was recorded until then is kept; the target is not affected");
   }
   const bool is_of_the_way = end_.code == Code::kInternal || end_.code == Code::kCancelled ||

@@ -53,7 +53,7 @@ class RpcBackend : public CaptureBackend {
                                                const std::vector<std::string>& command) override {
     if (!command.empty()) {
       return Error{Code::kInvalidArgument, "a daemon cannot start a command for you",
-                   "leave out --host: the command is then recorded without a daemon; or start it, and give its --pid"};
+                   "leave out --host to record the command without a daemon; or start it yourself, and give its --pid"};
     }
     switch (request.verb()) {
       case CaptureTask::RECORD: return Record(request);
@@ -62,7 +62,7 @@ class RpcBackend : public CaptureBackend {
       case CaptureTask::DOCTOR: return Whole(DiagnosisAsTrace(*node_, request));
       default: break;
     }
-    return Error{Code::kUnimplemented, "this cannot be asked for over gRPC", ""};
+    return Error{Code::kUnimplemented, "a daemon does not support this request", ""};
   }
 
   void GiveUpWhen(const std::function<bool()>& has_enough) override { has_enough_ = has_enough; }

@@ -98,15 +98,16 @@ Result<void> TraceFetch::ReadOnce() {
   }
   return mode_ == FetchMode::kUntilNow ? Result<void>()
                                        : Error{Code::kDataLoss, "the trace broke off before the end of its capture",
-                                               "fetch it again: what is recorded is kept by the daemon"};
+                                               "fetch it again: the daemon keeps the trace"};
 }
 
 Result<void> TraceFetch::Check(const v1::TraceChunk& chunk) const {
   if (chunk.offset() == offset_ && Crc32c(chunk.data()) == chunk.crc32c()) {
     return {};
   }
-  return Error{Code::kDataLoss, fmt::format("a chunk of the trace arrived damaged or out of its place ({})", offset_),
-               "fetch it again: what is recorded is kept by the daemon"};
+  return Error{Code::kDataLoss,
+               fmt::format("a chunk of the trace arrived damaged or out of order (at byte {})", offset_),
+               "fetch it again: the daemon keeps the trace"};
 }
 
 bool TraceFetch::Deliver(std::string data) {

@@ -60,13 +60,13 @@ Result<ExportFormat> FormatOfExtension(std::string_view path) {
     return found->format;
   }
   if (!IsCompressed(path)) {
-    return Error{Code::kInvalidArgument, fmt::format("the extension of {} does not tell the format", path), Choices()};
+    return Error{Code::kInvalidArgument, fmt::format("unknown file extension: {}", path), Choices()};
   }
   const auto inner = FormatOfExtension(path.substr(0, path.size() - kCompressed.size()));
   return inner.has_value()
              ? inner
-             : Error{Code::kInvalidArgument, fmt::format("{} tells that it is compressed, and not its format", path),
-                     fmt::format("Name it in front, as in NAME.json.gz, or give --format. {}", Choices())};
+             : Error{Code::kInvalidArgument, fmt::format("no known format before .gz: {}", path),
+                     fmt::format("Name the format before .gz, as in NAME.json.gz, or give --format. {}", Choices())};
 }
 
 constexpr std::string_view kReports[] = {"kernels", "stacks", "modules", "ranges"};  // by GpuReport
@@ -78,12 +78,12 @@ Result<void> CheckOptions(const FormatInfo& format, const ExportOptions& options
                  "Leave the filters out, or choose another format."};
   }
   if (options.report && format.format != ExportFormat::kText) {
-    return Error{Code::kInvalidArgument, fmt::format("--report makes tables, and {} has none", format.name),
-                 "Take --format text, or leave --report out: the html format shows the same tables."};
+    return Error{Code::kInvalidArgument, fmt::format("--report needs the format text, not {}", format.name),
+                 "Give --format text, or leave --report out: the html format shows the same tables."};
   }
   if (output_path == "-" && !format.for_terminals && ::isatty(STDOUT_FILENO) == 1) {
     return Error{Code::kInvalidArgument, fmt::format("{} is not for a terminal", format.name),
-                 "Name a file with -o, or send standard output elsewhere."};
+                 "Name a file with -o, or redirect standard output."};
   }
   return {};
 }
@@ -127,8 +127,8 @@ Result<ExportSummary> ExportSpans(int input_fd, Factory factory, const ExportOpt
   summary.skipped = recording.skipped;
   summary.cut = recording.cut;
   if (recording.samples == 0 && recording.gpu_operations == 0) {
-    summary.notes.push_back(recording.filtered > 0 ? "The filters leave nothing."
-                                                   : "The trace holds no sample and no call.");
+    summary.notes.push_back(recording.filtered > 0 ? "The filters left out everything."
+                                                   : "Nothing was recorded: the trace has no samples and no calls.");
   }
   return summary;
 }
@@ -146,7 +146,7 @@ Result<GpuReport> ParseGpuReport(std::string_view text) {
     }
   }
   return Error{Code::kInvalidArgument, fmt::format("there is no report called {}", text),
-               "Reports are kernels, stacks and modules."};
+               "Reports are kernels, stacks, modules and ranges."};
 }
 
 bool IsCompressed(std::string_view output_path) { return output_path.ends_with(kCompressed); }

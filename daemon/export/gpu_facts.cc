@@ -29,7 +29,7 @@ void AddGpuFacts(const Recording& recording, std::vector<std::pair<std::string, 
   facts.emplace_back("with a Python stack", PercentText(sum.attributed(), sum.kernels));
   for (const auto& [key, accounting] : recording.gpu_accounting) {
     if (accounting.launch_rate > 0) {
-      facts.emplace_back("stacks at launches", fmt::format("at most {} a second and thread, of graphs {}",
+      facts.emplace_back("stacks at launches", fmt::format("at most {} per second and thread; graphs: {}",
                                                            accounting.launch_rate, accounting.graph_rate));
       break;  // the same for all processes
     }
@@ -49,10 +49,9 @@ void AddEarly(const Recording& recording, std::vector<std::string>& cautions) {
   }
   const auto text = [](uint64_t nanoseconds) { return DurationText(Nanos(static_cast<int64_t>(nanoseconds))); };
   if (worst != nullptr && worst->early_most_ns > 0) {
-    cautions.push_back(
-        fmt::format("Kernels seem to begin before they were launched by {} at the median, {} in 99 % of "
-                    "these cases, {} at most.",
-                    text(worst->early_median_ns), text(worst->early_p99_ns), text(worst->early_most_ns)));
+    cautions.push_back(fmt::format(
+        "Some kernels seem to begin before their launch: by {} (median), {} (99th percentile), {} (maximum).",
+        text(worst->early_median_ns), text(worst->early_p99_ns), text(worst->early_most_ns)));
   }
 }
 

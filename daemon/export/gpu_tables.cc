@@ -109,7 +109,7 @@ void GpuTables::WriteRanges(size_t limit) {
 void GpuTables::Write(GpuReport report) {
   if (report == GpuReport::kRanges) {
     if (totals_.Ranges().empty()) {
-      context_.out.Write("\nNo range or mark of NVTX: --gpu-detail full records them.\n");
+      context_.out.Write("\nNo NVTX range or mark: --gpu-detail full records them.\n");
     } else {
       WriteRanges(kReportRows);
     }
@@ -129,7 +129,7 @@ void GpuTables::Write(GpuReport report) {
     case GpuReport::kModules: {
       const auto rows = totals_.Modules(functions_);
       if (rows.empty()) {
-        context_.out.Write("\nNo call of an nn.Module was recorded: --mode trace tells of them.\n");
+        context_.out.Write("\nNo call of an nn.Module was recorded: --mode trace records them.\n");
       } else {
         WriteFunctions(rows, "nn.Module", kReportRows);
       }

@@ -157,8 +157,7 @@ Result<void> HtmlExporter::WriteSpans(TrackId track, uint64_t max_spans) {
   json_.Bool(thinned);
   if (thinned) {
     context_.notes.push_back(
-        fmt::format("{}: the page's timeline holds a fair draw of its {}, the whole run's "
-                    "totals are exact.",
+        fmt::format("{}: the timeline of the page shows a random selection of its {}; the totals are exact.",
                     ThreadLabel(thread), exact ? "calls" : "samples"));
   }
   return {};

@@ -73,7 +73,7 @@ Result<std::unique_ptr<Output>> Output::OpenPlain(const std::string& path) {
   ::unlink(temporary.c_str());  // left by a killed process that had our pid
   UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (!fd.is_open()) {
-    return ErrnoError(errno, fmt::format("cannot write {}", path), "Name a place that you may write to with -o.");
+    return ErrnoError(errno, fmt::format("cannot write {}", path), "Name a writable place with -o.");
   }
   auto output = std::unique_ptr<Output>(new Output(path, std::move(temporary), std::move(fd)));
   output->target_ = std::move(target);
@@ -164,28 +164,28 @@ Result<void> CheckPlaceOf(const std::string& path) {
                : Result<void>();
   }
   if (LookForLink(path) == LinkAt::kOthers) {  // such a link could make root overwrite any file
-    return Error{Code::kPermissionDenied, fmt::format("{} is a symbolic link of another user's", path),
+    return Error{Code::kPermissionDenied, fmt::format("{} is a symbolic link of another user", path),
                  "remove it, or name another file with -o"};
   }
   if (IsStream(path)) {
     return {};
   }
   const std::string folder = TemporaryFolderFor(path);
-  constexpr std::string_view kElsewhere = "make it first, or name another place with -o";
+  constexpr std::string_view kElsewhere = "create it first, or name another place with -o";
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0) {
     const int error = errno;
-    return error == ENOENT ? Error{Code::kNotFound, fmt::format("there is no folder {} for {}", folder, path),
-                                   std::string(kElsewhere)}
-                           : ErrnoError(error, fmt::format("cannot write {}", path), kElsewhere);
+    return error == ENOENT
+               ? Error{Code::kNotFound, fmt::format("folder {} does not exist: cannot write {}", folder, path),
+                       std::string(kElsewhere)}
+               : ErrnoError(error, fmt::format("cannot write {}", path), kElsewhere);
   }
   if (!S_ISDIR(status.st_mode)) {
-    return Error{Code::kNotFound, fmt::format("{} is no folder: {} cannot be made in it", folder, path),
+    return Error{Code::kNotFound, fmt::format("{} is not a folder: cannot write {}", folder, path),
                  "name another place with -o"};
   }
   if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
-    return ErrnoError(errno, fmt::format("cannot write into the folder {}", folder),
-                      "name a place that you may write to with -o");
+    return ErrnoError(errno, fmt::format("cannot write into the folder {}", folder), "name a writable place with -o");
   }
   return {};
 }

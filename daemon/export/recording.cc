@@ -44,14 +44,14 @@ void AddProcesses(const Recording& recording, std::vector<std::pair<std::string,
 // Missing data: first the two sentences that need two counters each.
 void AddLosses(const Accounting& totals, std::vector<std::string>& cautions) {
   if (totals.call_events_lost > 0) {
-    cautions.push_back(fmt::format("{} events were lost in {} gaps: what was called then is missing, shown as {}.",
+    cautions.push_back(fmt::format("{} events were lost in {} gaps: the calls of these times are missing, shown as {}.",
                                    WithCommas(totals.call_events_lost), WithCommas(totals.call_gaps), kLostMarker));
   }
   if (totals.holds > 0) {
-    cautions.push_back(fmt::format(
-        "Its threads were held back {} times for {} in all, so that nothing would be lost (--on-full throttle): "
-        "shown as {}.",
-        WithCommas(totals.holds), DurationText(totals.held_total), kHeldMarker));
+    cautions.push_back(
+        fmt::format("Threads were held back {} times for {} in total, so that no events were lost (--on-full "
+                    "throttle); shown as {}.",
+                    WithCommas(totals.holds), DurationText(totals.held_total), kHeldMarker));
   }
   AddCounterCautions(totals, cautions);
   for (const std::string& sentence : Sentences(totals.left_out)) {
@@ -134,7 +134,7 @@ std::vector<std::pair<std::string, std::string>> FactsOf(const Recording& record
   AddGpuFacts(recording, facts);
   const Accounting* totals = recording.accounting ? &*recording.accounting : nullptr;
   const Nanos length = totals != nullptr ? totals->wall : recording.last - recording.first;
-  facts.emplace_back(merged ? "durations together" : "duration", DurationText(length));
+  facts.emplace_back(merged ? "total duration" : "duration", DurationText(length));
   if (totals != nullptr && totals->actual_rate_hz > 0) {
     facts.emplace_back(merged ? "mean rate" : "rate", fmt::format("{:.0f} Hz", totals->actual_rate_hz));
   }
@@ -172,11 +172,10 @@ std::vector<std::string> CautionsOf(const Recording& recording) {
   }
   AddGpuCautions(recording, cautions);
   if (recording.cut) {
-    cautions.push_back("The trace was cut off: this is what it held up to then, and its last second is incomplete.");
+    cautions.push_back("The trace was cut off: its end is missing, and its last second is incomplete.");
   }
   if (recording.skipped > 0) {
-    cautions.push_back(
-        fmt::format("{} parts of the trace made no sense and were left out.", WithCommas(recording.skipped)));
+    cautions.push_back(fmt::format("{} invalid parts of the trace were left out.", WithCommas(recording.skipped)));
   }
   if (recording.accounting) {
     AddLosses(*recording.accounting, cautions);
@@ -191,10 +190,10 @@ std::vector<std::string> CautionsOf(const Recording& recording) {
   const uint64_t unverified = recording.by_quality[static_cast<size_t>(SampleQuality::kFormerlyUnverified)];
   const uint64_t torn = recording.by_quality[static_cast<size_t>(SampleQuality::kTorn)];
   if (torn > 0) {
-    cautions.push_back(fmt::format(
-        "{} samples moved while they were read without a stop (--nonblocking) and are cut where they moved: shares of "
-        "code that makes many calls can be off by tens of percent.",
-        WithCommas(torn)));
+    cautions.push_back(
+        fmt::format("{} stacks changed while they were read without a stop (--nonblocking) and are cut there: shares "
+                    "of code that makes many calls can be wrong by tens of percent.",
+                    WithCommas(torn)));
   }
   if (unverified > 0) {
     cautions.push_back(

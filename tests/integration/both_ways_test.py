@@ -236,14 +236,14 @@ class BothWays(TerminalCase):
             self.assertEqual((said.status, len(said.notes)), (0, int(host != "none")), said.errors)
         for arguments, word in ((("--host", "x", "ps"), "'x' is not a server address"),
                                 (("--host", f"unix:{self.folder}/no.sock", "ps"), "no socket"),
-                                (("--pid", target.pid, "dump"), "'--pid' stands before the command"),
+                                (("--pid", target.pid, "dump"), "'--pid' is before the command"),
                                 (("--host", "none", "recrod"), "has no command 'recrod'"),
-                                (("--host", "none"), "is given nothing to do"),
+                                (("--host", "none"), "needs a subcommand"),
                                 (("--versio",), "has no option '--versio'"),
-                                (("captures",), "`ptrace-prof captures` is given nothing to do"),
+                                (("captures",), "`ptrace-prof captures` needs a subcommand"),
                                 (("captures", "lst"), "`ptrace-prof captures` has no command 'lst'"),
-                                (("dump", "--pid", "--json", "7"), "--pid has no value: '--json' after it is an option"),
-                                (("--host", "none", "completion", "bash"), "`completion` asks no daemon")):
+                                (("dump", "--pid", "--json", "7"), "--pid needs a value, but '--json' is an option"),
+                                (("--host", "none", "completion", "bash"), "`completion` uses no daemon")):
             with self.subTest(arguments):
                 said = self.run_one(*arguments)
                 self.assertNotEqual(said.status, 0)

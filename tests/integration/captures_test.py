@@ -186,7 +186,7 @@ class Fetching(CapturesCase):
         capture = self.begin()
         self.has_samples(capture)
         now = self.did("fetch", capture, "-o", self.folder / "now.pftrace")
-        self.assertIn("goes on", now.errors)
+        self.assertIn("is still running", now.errors)
         following = self.ptrace_prof("captures", "fetch", capture, "--follow", "-o", self.folder / "all.pftrace", "--host",
                                      self.place.address)
         following.hear("fetching")
@@ -301,7 +301,7 @@ class BrokenConnections(CapturesCase):
         self.assertEqual(watching.end(), 9, watching.words())
         self.assertEqual(watching.words().count("the connection to the daemon is lost"), 1)
         self.assertEqual(watching.words().count("trying again"), 5)
-        self.assertRegex(watching.words(), "(?m)^error: the daemon does not come back: .*\n^hint: has it ended")
+        self.assertRegex(watching.words(), "(?m)^error: the daemon is still unreachable: .*\n^hint: check that the daemon is running")
 
     def test_watching_ends_when_another_daemon_comes(self):
         capture = self.begin()
@@ -313,7 +313,7 @@ class BrokenConnections(CapturesCase):
         cutter.target = other.socket
         cutter.cut_now()
         self.assertEqual(watching.end(), 3, watching.words())
-        self.assertIn(f"the daemon that kept capture {capture} has ended", watching.words())
+        self.assertIn(f"capture {capture} is gone: its daemon has ended", watching.words())
 
 
 class Refusals(CapturesCase):
@@ -323,7 +323,7 @@ class Refusals(CapturesCase):
         for words in (["record", "--detach", "--pid", self.target.pid, "--host", "none"], ["captures", "list", "--host", "none"]):
             finished = self.ptrace_prof(*words, env=environment)
             self.assertEqual(finished.end(), 9, finished.words())
-            self.assertIn("only a daemon keeps captures", finished.words())
+            self.assertIn("captures need a running ptrace-profd", finished.words())
             self.assertIn("hint: ", finished.words())
 
     def test_detach_with_what_it_cannot_do(self):

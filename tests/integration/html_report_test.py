@@ -74,7 +74,7 @@ class HtmlReport(ExportFiles):
         self.assertEqual(facts["samples"], "219")
         self.assertEqual(facts["torn"], "1.83 %")
         self.assertEqual(facts["overhead"], "0.50 % of one core")
-        self.assertIn("4 samples moved while they were read without a stop", page.evaluate("document.querySelector('#cautions').textContent"))
+        self.assertIn("4 stacks changed while they were read without a stop", page.evaluate("document.querySelector('#cautions').textContent"))
 
     def test_flame_icicle_and_zoom(self):
         page = self.open("sample.html")

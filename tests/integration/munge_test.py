@@ -146,7 +146,7 @@ class Callers(MungeCase):
                      "--munge-socket")
         for option in ("--munge", f"--munge-socket={self.munged.socket}"):
             self.refused(self.run_as(None, "ps", address=f"unix:{self.place.socket}", more=(option,)), option.split("=")[0],
-                         "is for a daemon that is asked over TLS")
+                         "needs a connection over TLS")
 
 
 class Credentials(MungeCase):

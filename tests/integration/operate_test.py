@@ -91,7 +91,7 @@ class Status(Operating):
         said = self.ask("daemon", "cancel", "--all").errors
         self.assertIn(ids[2], said)
         self.assertNotIn(ids[0], said)
-        self.assertIn("no capture goes on", self.ask("daemon", "cancel", "--all").errors)
+        self.assertIn("no capture is running", self.ask("daemon", "cancel", "--all").errors)
         for words in (("cancel",), ("cancel", "nobody"), ("cancel", "--all", ids[0]), ()):
             self.assertNotEqual(run("daemon", *words, "--host", self.place.address).status, 0, words)
 
@@ -110,7 +110,7 @@ class ForEverybody(Operating):
         self.assertNotIn(str(self.audit), self.as_user("daemon", "status").stdout)
         self.assertNotIn(capture, self.as_user("daemon", "captures").stdout)
         self.assertNotEqual(self.as_user("daemon", "cancel", capture).returncode, 0)
-        self.assertIn("no capture goes on", self.as_user("daemon", "cancel", "--all").stderr)
+        self.assertIn("no capture is running", self.as_user("daemon", "cancel", "--all").stderr)
         theirs = self.as_user("record", "--detach", "--pid", self.spin(prefix=daemons.AS_USER).pid).stdout.strip()
         rows = {line.split()[0]: line.split()[3] for line in self.ask("daemon", "captures").output.splitlines()[1:]}
         self.assertEqual(rows, {capture: "root", theirs: str(daemons.USER)})
@@ -205,8 +205,8 @@ class Audit(Operating):
             file.write(b'damaged\n{"time":"2026-11-')
         finished = self.ask("audit", "--json")
         self.assertEqual(len(finished.output.splitlines()), 2)
-        self.assertIn("1 lines of", finished.errors)
-        self.assertIn("is cut", finished.errors)
+        self.assertIn("skipped 1 damaged lines of", finished.errors)
+        self.assertIn("is incomplete", finished.errors)
         self.audit.with_suffix(".log.1").write_bytes(self.audit.read_bytes())
         os.truncate(self.audit, 0)
         self.ask("dump", "--pid", self.target.pid)
@@ -230,7 +230,7 @@ class Audit(Operating):
             file.write(whole[20:])
         self.assertEqual(read(), whole)
         os.truncate(self.audit, 0)
-        self.assertIn("cut short", following.stderr.readline())
+        self.assertIn("was truncated", following.stderr.readline())
         with open(self.audit, "a") as file:
             file.write(whole)
         self.assertEqual(read(), whole)

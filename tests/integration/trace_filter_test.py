@@ -28,7 +28,7 @@ class TraceFilter(case.Case):
         recording.interrupt()
         finished = recording.wait()
         self.assertEqual(finished.status, 0, str(finished))
-        self.assertIn("lost 0, unmatched ends 0", finished.errors)
+        self.assertIn("lost 0, returns without a call 0", finished.errors)
         text = profiler.must("export", recording.trace, "--format", "text", "-o", "-").output
         counts = {row[2].split(".")[-1]: int(row[1].replace(",", "")) for row in map(ROW.match, text.splitlines()) if row}
         return {name: counts.get(name, 0) for name in ALL}, finished.errors, text
@@ -60,7 +60,7 @@ class TraceFilter(case.Case):
     def test_nothing_matches(self):
         counts, said, _ = self.trace("--filter", "nosuch")
         self.assertEqual(counts, dict.fromkeys(ALL, 0))
-        self.assertIn("nothing was called that was to be recorded", said)
+        self.assertIn("the process made no call that was to be recorded", said)
         self.assertIn("--filter 'nosuch' matched none of the called functions", said)
 
     def test_calls_of_c_functions_go_with_their_caller(self):
@@ -91,8 +91,8 @@ class TraceFilter(case.Case):
         finished = recording.wait()
         self.assertEqual(finished.status, 0, str(finished))
         self.assertRegex(finished.errors, r"--max-overhead switched off excluded \(\S*counted.py:\d+\) after [\d,]+ calls")
-        self.assertRegex(finished.errors, r"cost of tracing in the process: at least \d+ ns an event")
-        self.assertIn("unmatched ends 0", finished.errors)
+        self.assertRegex(finished.errors, r"cost of tracing in the process: at least \d+ ns per event")
+        self.assertIn("returns without a call 0", finished.errors)
         self.assertTraced(self.trace()[0])  # all of it is recorded again
 
     def test_bad_patterns_are_refused_by_name(self):

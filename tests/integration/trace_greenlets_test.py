@@ -53,7 +53,7 @@ class TraceGreenlets(case.Case):
             run.interrupt()
         finished = run.wait()
         self.assertEqual(finished.status, 0, str(finished))
-        self.assertIn("lost 0, unmatched ends 0", finished.errors)
+        self.assertIn("lost 0, returns without a call 0", finished.errors)
         return CallTrees(run.trace)
 
     def assertTree(self, trees, expected, leave_out=()):

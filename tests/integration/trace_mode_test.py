@@ -49,7 +49,7 @@ class TraceMode(case.Case):
         finished = profiler.must("record", "--mode", "trace", "--pid", target.pid, "--duration", "500ms", "--buffer", "256M",
                                  "--format", format, "-o", output, *options)
         self.assertIn("tracing every call", finished.errors)
-        self.assertRegex(finished.errors, r"\n +lost 0, unmatched ends 0" + ending)
+        self.assertRegex(finished.errors, r"\n +lost 0, returns without a call 0" + ending)
         return output.read_text()
 
     def counts(self, text):
@@ -70,7 +70,7 @@ class TraceMode(case.Case):
         run.shows("rest")  # called at the bottom of the stack, so the window has begun
         target.tell("end")  # all of them return
         finished = run.wait()
-        self.assertIn("lost 0, unmatched ends 0", finished.errors)
+        self.assertIn("lost 0, returns without a call 0", finished.errors)
         self.assertNotIn("innermost", finished.errors)
         self.assertEqual(target.finish(), 0, target.stderr())
 
@@ -85,7 +85,7 @@ class TraceMode(case.Case):
             turns.append(int(target.expect("clock").text.split()[1]))
         os.kill(target.pid, signal.SIGKILL)
         finished = run.wait()
-        self.assertIn("lost 0, unmatched ends 0", finished.errors)
+        self.assertIn("lost 0, returns without a call 0", finished.errors)
         counts = self.counts(profiler.must("export", run.trace, "--format", "text", "-o", "-").output)
         self.assertGreaterEqual(counts["even"] + counts["odd"], turns[-1] - turns[0], finished.errors)
 
@@ -126,7 +126,7 @@ class TraceMode(case.Case):
             run.shows("burst")
             self.assertEqual(rings.clock(target.pid), rings.MONOTONIC)
             finished = run.wait()
-        self.assertIn("lost 0, unmatched ends 0", finished.errors)
+        self.assertIn("lost 0, returns without a call 0", finished.errors)
         self.assertRegex(finished.errors, r"returns in 0\.[56] s")
         text = profiler.must("export", run.trace, "--format", "text", "-o", "-").output
         self.assertExact(self.counts(text))

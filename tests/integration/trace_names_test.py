@@ -30,7 +30,7 @@ class TraceNames(case.Case):
             run.interrupt()
             finished = run.wait()
         self.assertEqual(finished.status, 0, str(finished))
-        self.assertRegex(finished.errors, r"\n +lost 0, unmatched ends 0\n")
+        self.assertRegex(finished.errors, r"\n +lost 0, returns without a call 0\n")
         document = json.loads(profiler.must("export", run.trace, "--format", "chrome", "-o", "-").output)
         slices = [event for event in document["traceEvents"] if "Python id" in event.get("args", {})]
         return finished, sorted(slices, key=lambda event: event["args"]["Python id"])

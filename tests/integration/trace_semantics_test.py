@@ -83,7 +83,7 @@ class TraceSemantics(case.Case):
     def trees(self, run):
         finished = self.finished = run.wait()
         self.assertEqual(finished.status, 0, str(finished))
-        self.assertRegex(finished.errors, r"\n +lost 0, unmatched ends 0(, without a name [\d,]+)?\n")  # see assertShapes
+        self.assertRegex(finished.errors, r"\n +lost 0, returns without a call 0(, without a name [\d,]+)?\n")  # see assertShapes
         return CallTrees(run.trace)
 
     def assertShapes(self, trees, expected, times=1):

@@ -53,7 +53,7 @@ class TraceStart(case.Case):
 
     def assertWhole(self, errors, calls):
         self.assertEqual(len(calls), 1000, errors)
-        self.assertRegex(errors, r"\n +lost 0, unmatched ends 0")
+        self.assertRegex(errors, r"\n +lost 0, returns without a call 0")
         self.assertNotIn(AHEAD, errors)
 
     def test_from_the_first_call_on(self):

@@ -52,7 +52,7 @@ class TraceSuites(case.Case):
                                *self.command(suite)], capture_output=True, text=True, env=self.environment(),
                               cwd=self.folder, timeout=DEADLINE)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stderr, r"\n +lost 0, unmatched ends 0")
+        self.assertRegex(done.stderr, r"\n +lost 0, returns without a call 0")
         return collections.Counter(event["name"] for event in json.loads(output.read_text())["traceEvents"]
                                    if event.get("cat") == "python_function")
 

@@ -68,7 +68,7 @@ class TraceWindow(case.Case):
         run.interrupt()
         finished = run.wait()
         self.assertEqual(finished.status, 0, finished)
-        self.assertIn("unmatched ends 0", finished.errors)
+        self.assertIn("returns without a call 0", finished.errors)
         self.assertTrue(any(frame.plain == "work" for stack in run.stacks() for frame in stack))
         self.assertUnharmed(target.pid)
 
@@ -180,7 +180,7 @@ class TraceWindow(case.Case):
         for _ in range(2):  # the second time the stub is loaded already
             slices, said = self.record(target, "--duration", "300ms")
             self.assertIn("note: 1 subinterpreter of process %d was not traced" % target.pid, said)
-            self.assertIn("unmatched ends 0\n", said)
+            self.assertIn("returns without a call 0\n", said)
             self.assertIn("main_leaf", slices.calls)
             self.assertEqual([name for name in slices.calls if name.startswith("sub_")], [])
         target.tell("ping")
@@ -201,7 +201,7 @@ class TraceWindow(case.Case):
             self.assertIn("works", slices.calls, said)
             if self.interpreter.numbers[:2] >= (3, 12):  # before, one that never ran is reported when it is closed
                 self.assertEqual([name for name in slices.calls if name.startswith("never")], [])
-            self.assertIn("unmatched ends 0\n", said)
+            self.assertIn("returns without a call 0\n", said)
         self.assertEqual((target.finish(), target.stdout(), target.stderr()), (0, "ended well\n", ""))
 
     def test_what_makes_no_sense_is_refused_by_name(self):

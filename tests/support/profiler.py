@@ -173,7 +173,7 @@ def parse_dump(document):
     return threads
 
 
-_RATES = re.compile(r"(truncated|too deep|torn|with names that are gone) ([<>]?)([\d.]+) %")
+_RATES = re.compile(r"(truncated|too deep|torn|with names gone) ([<>]?)([\d.]+) %")
 
 
 def rates(finished):

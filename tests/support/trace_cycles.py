@@ -75,7 +75,7 @@ class Cycles:
         finished = profiler.run("record", "--mode", "trace", "--pid", self.target.pid, "-o", output, *options)
         self.done += 1
         counts = [re.search(pattern, finished.errors) for pattern in
-                  (r"([\d,]+) calls? (?:and|or) returns?", r"unmatched ends ([\d,]+)")]
+                  (r"([\d,]+) calls? (?:and|or) returns?", r"returns without a call ([\d,]+)")]
         if finished.status != 0 and profiler.STARVED in finished.errors:
             self.starved += 1  # cut short, and the trace said so
         elif finished.status != 0 or not all(counts):

@@ -20,11 +20,11 @@ constexpr size_t kLongestLine = 1024 * 1024;  // the rest of a longer line count
 constexpr size_t kRemembered = 64;
 
 Error CannotRead(const std::string& path, int error) {
-  const char* remedy =
-      error == EACCES || error == EPERM ? "the audit is for root, or who started ptrace-profd: try sudo"
-      : error == ENOENT ? "ptrace-profd writes it where it was told to: --audit FILE; give the same with --file"
-                        : "give another with --file";
-  return ErrnoError(error, fmt::format("cannot read the audit {}", CleanText(path)), remedy);
+  const char* remedy = error == EACCES || error == EPERM
+                           ? "only root and the user who started ptrace-profd can read the audit log: try sudo"
+                       : error == ENOENT ? "with --file, give the file that ptrace-profd writes with --audit"
+                                         : "give another file with --file";
+  return ErrnoError(error, fmt::format("cannot read the audit log {}", CleanText(path)), remedy);
 }
 
 Result<UniqueFd> OpenPlain(const std::string& path) {
@@ -34,7 +34,7 @@ Result<UniqueFd> OpenPlain(const std::string& path) {
     return CannotRead(path, errno);
   }
   if (!S_ISREG(there.st_mode)) {
-    return Error{Code::kInvalidArgument, fmt::format("{} is no plain file", CleanText(path)),
+    return Error{Code::kInvalidArgument, fmt::format("{} is not a regular file", CleanText(path)),
                  "give the file that ptrace-profd writes with --audit"};
   }
   return fd;

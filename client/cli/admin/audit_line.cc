@@ -122,8 +122,8 @@ Result<Nanos> ParseSince(std::string_view text, Nanos now) {
   }
   const auto before = ParseDuration(text);
   if (before.has_error()) {
-    return Error{Code::kInvalidArgument, fmt::format("--since '{}' is no time", CleanText(text)),
-                 "give how long ago (90s, 30m, 2h, 3d), or a moment in UTC (2026-11-21, 2026-11-21T22:10)"};
+    return Error{Code::kInvalidArgument, fmt::format("--since: '{}' is not a time", CleanText(text)),
+                 "give an age (90s, 30m, 2h, 3d) or a time in UTC (2026-11-21, 2026-11-21T22:10)"};
   }
   return now - before.value();
 }

@@ -18,8 +18,9 @@ constexpr char kUsualFile[] = "/var/log/ptrace-prof/audit.log";
 constexpr int kLookEveryMs = 200;
 
 constexpr char kAuditFooter[] =
-    "The audit is the file that `ptrace-profd --audit FILE` writes: a line for everything that a caller was let do or\n"
-    "refused. It belongs to who started the daemon (root, as a rule), and is read here with your own rights.\n"
+    "The audit log is the file that `ptrace-profd --audit FILE` writes: a line for each action that a caller was\n"
+    "allowed or refused. It belongs to the user who started the daemon (usually root). This command reads it with\n"
+    "your own rights.\n"
     "\n"
     "Examples:\n"
     "  sudo ptrace-prof audit --since 1h --outcome refused\n"
@@ -30,17 +31,17 @@ constexpr char kAuditFooter[] =
 
 void AuditView::Declare(CLI::App& app) {
   app.add_option("--file", file_,
-                 fmt::format("The audit (default: where the daemon says that it writes, else {})", kUsualFile))
+                 fmt::format("The audit log (default: the file that the daemon reports, else {})", kUsualFile))
       ->type_name("FILE");
-  app.add_option("-u,--uid", user_, "Only what this user asked for: a name or a number")->type_name("USER");
-  app.add_option("-p,--pid", pid_, "Only about this process, as who asked or as the target")->type_name("PID");
-  app.add_option("--since", since_, "Only from then on: 90s, 30m, 2h, 3d ago, or 2026-11-21T22:10 (UTC)")
+  app.add_option("-u,--uid", user_, "Only requests of this user (name or number)")->type_name("USER");
+  app.add_option("-p,--pid", pid_, "Only requests from this process or about it")->type_name("PID");
+  app.add_option("--since", since_, "Only entries since then: 90s, 30m, 2h, 3d ago, or 2026-11-21T22:10 (UTC)")
       ->type_name("TIME");
-  app.add_option("--outcome", outcome_, "Only started, allowed, refused or failed")
+  app.add_option("--outcome", outcome_, "Only this outcome: started, allowed, refused or failed")
       ->check(CLI::IsMember({"started", "allowed", "refused", "failed"}))
       ->type_name("OUTCOME");
-  app.add_flag("-j,--json", json_, "The lines themselves, an object of JSON each");
-  app.add_flag("-f,--follow", follow_, "Go on with what comes, until Ctrl-C");
+  app.add_flag("-j,--json", json_, "Print the lines of the log, one JSON object each");
+  app.add_flag("-f,--follow", follow_, "Follow new entries until Ctrl-C");
   app.footer(kAuditFooter);
 }
 
@@ -53,15 +54,16 @@ Result<std::string> AuditView::ChooseFile(CaptureBackend& backend) const {
     return daemon.error().reason == Reason::kNoDaemon ? Result<std::string>(kUsualFile) : daemon.error();
   }
   if (!daemon.value().keeping.has_value()) {
-    return Because(Reason::kPermissionDenied, "the daemon tells only root, and who started it, about its audit",
+    return Because(Reason::kPermissionDenied,
+                   "only root and the user who started the daemon can ask where its audit log is",
                    "sudo ptrace-prof audit");
   }
   if (daemon.value().keeping->audit.empty()) {
-    return Error{Code::kNotFound, "the daemon writes no audit", "start ptrace-profd with --audit FILE"};
+    return Error{Code::kNotFound, "the daemon writes no audit log", "start ptrace-profd with --audit FILE"};
   }
   if (!backend.is_of_this_machine()) {
     return Error{Code::kInvalidArgument,
-                 fmt::format("the audit is a file of the daemon's machine, {}", CleanText(daemon.value().node)),
+                 fmt::format("the audit log is on the daemon's machine, {}", CleanText(daemon.value().node)),
                  "run ptrace-prof audit there"};
   }
   return daemon.value().keeping->audit;
@@ -102,13 +104,13 @@ bool AuditView::ShowLine(std::string_view line) {
 
 void AuditView::ReportWhatIsMissing(const AuditFile& file) const {
   if (damaged_ > 0) {
-    PrintNote(fmt::format("{} lines of {} are no whole lines of an audit, and were left out", damaged_, path_));
+    PrintNote(fmt::format("skipped {} damaged lines of {}", damaged_, path_));
   }
   if (!file.rest().empty()) {
-    PrintNote(fmt::format("the last line of {} is cut: it is being written, or the disk was full", path_));
+    PrintNote(fmt::format("the last line of {} is incomplete: it is still being written, or the disk was full", path_));
   }
   if (const std::string older = path_ + ".1"; ::access(older.c_str(), F_OK) == 0 && filter_.since < first_) {
-    PrintNote(fmt::format("{} was rotated: what is older is in {} (--file)", path_, older));
+    PrintNote(fmt::format("{} was rotated: older entries are in {} (show them with --file)", path_, older));
   }
 }
 
@@ -120,7 +122,7 @@ Result<ExitCode> AuditView::ShowUntilNow(AuditFile& file) {
   }
   ReportWhatIsMissing(file);
   if (shown_ == 0) {
-    PrintNote(fmt::format("nothing in {} is of that kind", path_));
+    PrintNote(fmt::format("no entry in {} matches", path_));
   }
   return ExitCode::kOk;
 }
@@ -132,14 +134,14 @@ Result<ExitCode> AuditView::Follow(AuditFile& file) {
       return printed_;
     }
     if (damaged_ > std::exchange(damaged, damaged_)) {
-      PrintNote(fmt::format("{} lines until now are no whole lines of an audit, and were left out", damaged_));
+      PrintNote(fmt::format("skipped {} damaged lines so far", damaged_));
     }
     if (change == AuditFile::Change::kReplaced) {
-      PrintNote(fmt::format("{} was rotated: on with the new one", path_));
+      PrintNote(fmt::format("{} was rotated: continuing with the new file", path_));
       continue;
     }
     if (change == AuditFile::Change::kCutShort) {
-      PrintNote(fmt::format("{} was cut short (rotated): read from its beginning", path_));
+      PrintNote(fmt::format("{} was truncated (rotated): reading from its beginning", path_));
     }
     pollfd output{STDOUT_FILENO, 0, 0};
     if (::poll(&output, 1, kLookEveryMs) > 0) {  // the reader of our output has closed it

@@ -13,7 +13,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr char kDaemonFooter[] =
-    "Root sees and ends the captures of all users, everybody else their own.\n"
+    "Root can see and cancel the captures of all users; other users only their own.\n"
     "\n"
     "Examples:\n"
     "  ptrace-prof daemon status\n"
@@ -25,18 +25,18 @@ class DaemonCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     app.footer(kDaemonFooter);
-    CLI::App& status = actions_.Add(app, "status", "Tell how it is set up, how long it runs and what it keeps",
-                                    &DaemonCommand::Status);
-    CLI::App& captures = actions_.Add(app, "captures", "Show those that it keeps and you may see, the newest first",
-                                      &DaemonCommand::List);
-    CLI::App& cancel = actions_.Add(app, "cancel", "End some; what they recorded is kept", &DaemonCommand::Cancel);
-    CLI::App& audit =
-        actions_.Add(app, "audit", "Show who was let do what, and who was refused (as `audit`)", &DaemonCommand::Audit);
+    CLI::App& status =
+        actions_.Add(app, "status", "Show its settings, its uptime and what it stores", &DaemonCommand::Status);
+    CLI::App& captures =
+        actions_.Add(app, "captures", "List the captures that you may see, newest first", &DaemonCommand::List);
+    CLI::App& cancel = actions_.Add(app, "cancel", "Cancel captures; their traces are kept", &DaemonCommand::Cancel);
+    CLI::App& audit = actions_.Add(
+        app, "audit", "Show which requests were allowed and refused, by user (same as `audit`)", &DaemonCommand::Audit);
     for (CLI::App* shown : {&status, &captures}) {
       shown->add_flag("-j,--json", json_, "As JSON (its schema is in docs/cli.md)");
     }
-    CLI::Option* ids = cancel.add_option("id", ids_, "IDs of captures, or their beginnings")->type_name("ID");
-    cancel.add_flag("--all", all_, "All that go on and that you may see")->excludes(ids);
+    CLI::Option* ids = cancel.add_option("id", ids_, "IDs of captures, or their first characters")->type_name("ID");
+    cancel.add_flag("--all", all_, "All running captures that you may see")->excludes(ids);
     view_.Declare(audit);
   }
 
@@ -72,12 +72,12 @@ class DaemonCommand : public Command {
   Result<ExitCode> Cancel() {
     if (ids_.empty() && !all_) {
       return Error{Code::kInvalidArgument, "the ID of a capture is missing",
-                   "`ptrace-prof daemon captures` shows those that there are; or --all"};
+                   "`ptrace-prof daemon captures` lists them; --all cancels all"};
     }
     PP_ASSIGN_OR_RETURN(CaptureClient* const client, context_->backend.Captures());
     PP_ASSIGN_OR_RETURN(const auto chosen, Chosen(*client));
     if (chosen.empty()) {
-      PrintNote("no capture goes on");
+      PrintNote("no capture is running");
     }
     ExitCode worst = ExitCode::kOk;
     for (const RemoteCapture& capture : chosen) {  // a failure does not keep the others from being cancelled

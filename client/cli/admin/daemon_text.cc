@@ -39,14 +39,14 @@ std::string Counts(const RemoteDaemon& daemon) {
 }
 
 std::string Limits(const RemoteDaemon& daemon) {
-  return fmt::format("{} captures at once, {} for one trace, {}", Grouped(daemon.most_captures),
+  return fmt::format("{} captures at once, {} per trace, {}", Grouped(daemon.most_captures),
                      HumanSize(daemon.most_bytes),
-                     daemon.longest.value == 0 ? "any time" : ShortTime(daemon.longest) + " at most");
+                     daemon.longest.value == 0 ? "no time limit" : ShortTime(daemon.longest) + " at most");
 }
 
 std::string KeepingText(const RemoteDaemon& daemon) {
   const RemoteDaemon::Keeping& keeping = *daemon.keeping;
-  return FactLine("users", fmt::format("{} with captures; {} dumps, listings and live views go on",
+  return FactLine("users", fmt::format("{} with captures; {} dumps, listings and live views running",
                                        Grouped(keeping.users), Grouped(keeping.brief))) +
          FactLine("spool", fmt::format("{}, {} free", keeping.spool, HumanSize(keeping.spool_free_bytes))) +
          FactLine("audit", keeping.audit.empty() ? "none (ptrace-profd --audit FILE)" : keeping.audit) +

@@ -12,7 +12,7 @@ namespace ptrace_prof {
 Result<ExitCode> ListCaptures(CaptureClient& client, ListForm form) {
   PP_ASSIGN_OR_RETURN(const auto captures, client.List());
   if (captures.empty() && form == ListForm::kTable) {
-    PrintNote("there are no captures; ptrace-prof record --detach begins one");
+    PrintNote("there are no captures; ptrace-prof record --detach starts one");
     return ExitCode::kOk;
   }
   return PrintOut(form == ListForm::kJson ? CapturesJson(captures)
@@ -25,7 +25,7 @@ Result<ExitCode> CancelCapture(CaptureClient& client, const RemoteCapture& captu
     return ExitCode::kOk;
   }
   PP_ASSIGN_OR_RETURN(const RemoteCapture cancelled, client.Cancel(capture.name));
-  PrintNote(fmt::format("cancelled {0}; what it recorded is kept: ptrace-prof captures fetch {0}", cancelled.id()));
+  PrintNote(fmt::format("cancelled {0}; its trace is kept: ptrace-prof captures fetch {0}", cancelled.id()));
   return ExitCode::kOk;
 }
 

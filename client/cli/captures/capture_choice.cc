@@ -20,12 +20,12 @@ Result<RemoteCapture> ChooseCapture(std::span<const RemoteCapture> captures, con
     }
   }
   if (count > 1) {
-    return Error{Code::kInvalidArgument, fmt::format("'{}' is the beginning of {} captures", written, count),
-                 fmt::format("write more of one of them: {}", ids)};
+    return Error{Code::kInvalidArgument, fmt::format("'{}' matches {} captures", written, count),
+                 fmt::format("give more characters of one ID: {}", ids)};
   }
   if (found == nullptr) {
     return Error{Code::kNotFound, fmt::format("there is no capture '{}'", written),
-                 "ptrace-prof captures list shows those that there are"};
+                 "ptrace-prof captures list shows their IDs"};
   }
   return *found;
 }

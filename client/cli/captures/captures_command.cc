@@ -20,15 +20,14 @@ namespace ptrace_prof {
 namespace {
 
 constexpr char kCapturesFooter[] =
-    "A capture of a daemon goes on without the command that began it, and its trace is kept. An ID may be shortened as "
-    "long\n"
-    "as it is the beginning of one capture only.\n"
+    "A daemon's capture continues after the command that started it has ended, and the daemon keeps its trace. An ID\n"
+    "may be shortened to its first characters while these are unique.\n"
     "\n"
     "Examples:\n"
-    "  ptrace-prof record --detach --pid 4711 -d 10m          begins one, and prints its ID\n"
+    "  ptrace-prof record --detach --pid 4711 -d 10m          starts one and prints its ID\n"
     "  ptrace-prof captures list\n"
     "  ptrace-prof captures watch c3f\n"
-    "  ptrace-prof captures fetch c3f -o run.html --follow    waits for its end\n"
+    "  ptrace-prof captures fetch c3f -o run.html --follow    waits until it ends\n"
     "  ptrace-prof captures cancel c3f\n"
     "  ptrace-prof captures delete c3f\n";
 
@@ -54,23 +53,24 @@ class CapturesCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     app.footer(kCapturesFooter);
-    CLI::App& list = actions_.Add(app, "list", "Show all of yours, the newest first", &CapturesCommand::List);
-    CLI::App& watch = actions_.Add(app, "watch", "Print how one goes on, until its end", &CapturesCommand::Watch);
-    CLI::App& cancel = actions_.Add(app, "cancel", "End one; what it recorded is kept", &CapturesCommand::Cancel);
-    CLI::App& discard = actions_.Add(app, "delete", "Forget an ended one, and its trace", &CapturesCommand::Delete);
-    CLI::App& fetch = actions_.Add(app, "fetch", "Write what one recorded to a file", &CapturesCommand::Fetch);
+    CLI::App& list = actions_.Add(app, "list", "List your captures, newest first", &CapturesCommand::List);
+    CLI::App& watch =
+        actions_.Add(app, "watch", "Print the progress of a capture until it ends", &CapturesCommand::Watch);
+    CLI::App& cancel = actions_.Add(app, "cancel", "Cancel a capture; its trace is kept", &CapturesCommand::Cancel);
+    CLI::App& discard = actions_.Add(app, "delete", "Delete an ended capture and its trace", &CapturesCommand::Delete);
+    CLI::App& fetch = actions_.Add(app, "fetch", "Write what a capture recorded to a file", &CapturesCommand::Fetch);
     for (CLI::App* one : {&watch, &cancel, &discard, &fetch}) {
-      one->add_option("id", id_, "ID of the capture, or the beginning of it")->required()->type_name("ID");
+      one->add_option("id", id_, "ID of the capture, or its first characters")->required()->type_name("ID");
     }
     for (CLI::App* shown : {&list, &watch}) {
       shown->add_flag("-j,--json", json_, "As JSON (its schema is in docs/cli.md)");
     }
-    discard.add_flag("--force", force_, "Also one that goes on: cancel it first");
+    discard.add_flag("--force", force_, "Also delete a running capture: cancel it first");
     fetch.add_option("-o,--output", output_.output, "Where to write (default: ptrace-prof-PID-TIME.html)")
         ->type_name("FILE");
     fetch.add_option("-f,--format", output_.format, FormatHelp())->type_name("FORMAT");
-    fetch.add_flag("--follow", follow_, "Wait for its end (default: what is there now)");
-    fetch.add_flag("-q,--quiet", output_.quiet, "Say nothing but errors");
+    fetch.add_flag("--follow", follow_, "Wait until it ends (default: write what it has recorded so far)");
+    fetch.add_flag("-q,--quiet", output_.quiet, "Print only errors");
   }
 
   int Run(const CommandContext& context) override {
@@ -130,7 +130,7 @@ class CapturesCommand : public Command {
     if (const auto deleted = client_->Delete(capture.name, force_ ? DeleteMode::kForce : DeleteMode::kEndedOnly);
         deleted.has_error()) {
       const bool goes_on = deleted.error().code == Code::kFailedPrecondition;
-      return goes_on ? Fail(Because(Reason::kCaptureNotEnded, fmt::format("capture {} goes on", capture.id()),
+      return goes_on ? Fail(Because(Reason::kCaptureNotEnded, fmt::format("capture {} is still running", capture.id()),
                                     fmt::format("cancel it first (ptrace-prof captures cancel {}), or delete it with "
                                                 "--force",
                                                 capture.id())),
@@ -149,7 +149,7 @@ class CapturesCommand : public Command {
     if (capture.trace_bytes == 0 && !follow_) {
       return Error{Code::kGone,
                    fmt::format("capture {} has recorded nothing{}", capture.id(), capture.has_ended() ? "" : " yet"),
-                   capture.has_ended() ? "" : "with --follow we wait for it"};
+                   capture.has_ended() ? "" : "--follow waits for it"};
     }
     output_.pid = std::to_string(capture.pid.value);
     PP_ASSIGN_OR_RETURN(RecordPlan plan, MakeRecordPlan(output_, {}, {}));
@@ -158,7 +158,7 @@ class CapturesCommand : public Command {
     FetchBackend backend(*client_, capture.name, follow_ ? FetchMode::kFollow : FetchMode::kUntilNow);
     const int status = RecordRun(backend, plan, output_.quiet ? Talk::kErrorsOnly : Talk::kNormal).Run();
     if (!capture.has_ended() && !follow_ && !output_.quiet) {
-      PrintNote(fmt::format("capture {} goes on: this is what it recorded until now", capture.id()));
+      PrintNote(fmt::format("capture {} is still running: this is what it has recorded so far", capture.id()));
     }
     return static_cast<ExitCode>(status);
   }

@@ -49,7 +49,7 @@ std::string EndText(const RemoteCapture& capture) {
   if (!capture.end_message.empty()) {
     return CleanText(capture.end_message);
   }
-  return capture.state == RemoteState::kCancelled ? "cancelled" : "as asked";
+  return capture.state == RemoteState::kCancelled ? "cancelled" : "completed";
 }
 
 CaptureRow CaptureCells(const RemoteCapture& capture, Nanos now, UserNames& names) {

@@ -33,7 +33,7 @@ Result<UniqueFd> OpenInput(const std::string& path) {
   unsigned char magic[2] = {};
   if (::pread(fd.get(), magic, sizeof magic, 0) == sizeof magic && magic[0] == 0x1f && magic[1] == 0x8b) {
     return Error{Code::kDataLoss, fmt::format("{} is compressed", path),
-                 fmt::format("decompress it on the way: gunzip -c {} | ptrace-prof export - -o OUTPUT", path)};
+                 fmt::format("decompress it first: gunzip -c {} | ptrace-prof export - -o OUTPUT", path)};
   }
   return fd;
 }
@@ -48,12 +48,12 @@ class ExportCommand : public Command {
     app.add_option("--threads", threads_, "Only these threads, by id or name")->delimiter(',');
     app.add_option("--pids", pids_, "Only these processes")->delimiter(',');
     app.add_option("--report", report_,
-                   "Only these tables, as text: GPU time by kernels, stacks (of Python) or modules "
-                   "(nn.Module); or the ranges that the job annotates (NVTX)")
+                   "Only this table, as text: kernels, stacks (Python) or modules (nn.Module), each with its GPU time; "
+                   "or ranges (NVTX)")
         ->type_name("WHAT");
     app.add_flag("--no-idle", options_.no_idle, "Leave out samples of threads that were idle");
-    app.add_flag("--lines", lines_, "Tell the lines of a function apart (default: as the format expects)");
-    app.add_flag("--no-lines", no_lines_, "Do not tell them apart")->excludes("--lines");
+    app.add_flag("--lines", lines_, "Split functions by line (default: depends on the format)");
+    app.add_flag("--no-lines", no_lines_, "Do not split functions by line")->excludes("--lines");
     app.add_option("--title", options_.title, "Title of the page or picture (default: the command line)");
     app.footer(
         "Examples:\n  ptrace-prof export run.pftrace -o run.html\n"

@@ -18,9 +18,7 @@ std::string FormatHelp() {
   for (const FormatInfo& info : ExportFormats()) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", info.name);
   }
-  return fmt::format(
-      "Format of the output: {} (default: by the extension of the file; with .gz behind it the file is compressed)",
-      names);
+  return fmt::format("Output format: {} (default: by file extension; a further .gz compresses the file)", names);
 }
 
 std::string WithExtension(std::string_view trace, const FormatInfo& format) {
@@ -44,10 +42,10 @@ void ReportExport(const ExportSummary& summary, const std::string& output) {
     PrintNote("note: " + note);
   }
   if (summary.cut) {
-    PrintNote("note: the trace was cut off; this is what it holds up to there");
+    PrintNote("note: the trace was cut off; the output ends there");
   }
   if (summary.skipped > 0) {
-    PrintNote(fmt::format("note: {} packets or samples made no sense and were skipped", summary.skipped));
+    PrintNote(fmt::format("note: {} invalid packets or samples were skipped", summary.skipped));
   }
   if (output != "-") {
     PrintNote(fmt::format("wrote {} ({}, {})", output, InfoOf(summary.format).name, HumanSize(summary.bytes)));

@@ -42,12 +42,12 @@ Located LocateSource(Pid process, const std::string& path) {
   if (folder.is_open()) {
     located.file = Locate(folder.get(), path, absolute ? RESOLVE_IN_ROOT : RESOLVE_NO_MAGICLINKS);
     located.error = errno;
-    located.where = absolute ? path : path + " (relative to where the process is now)";
+    located.where = absolute ? path : path + " (relative to the working directory of the process)";
   }
   if (!folder.is_open() || (!located.file.is_open() && located.error == ENOSYS)) {
     located.file = UniqueFd(::open(path.c_str(), O_PATH | O_CLOEXEC));
     located.error = errno;
-    located.where = path + " (as found from here: the root of the process cannot be entered)";
+    located.where = path + " (found outside the process: its root directory cannot be opened)";
   }
   return located;
 }

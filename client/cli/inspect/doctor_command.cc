@@ -11,8 +11,8 @@ namespace ptrace_prof {
 namespace {
 
 constexpr char kDoctorFooter[] =
-    "Nothing is changed and nobody is stopped. Exits with 0 when profiling works, with limits or without, else as\n"
-    "`record` would: 3 no such process, 4 not permitted, 5 not a Python that we can read.\n"
+    "Changes nothing and stops no process. Exits with 0 if profiling works, with or without limits, else like\n"
+    "`record`: 3 no such process, 4 not permitted, 5 not a Python that can be read.\n"
     "\n"
     "Examples:\n"
     "  ptrace-prof doctor\n"
@@ -22,7 +22,7 @@ constexpr char kDoctorFooter[] =
 class DoctorCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.add_option("-p,--pid", pid_, "This process, too")->type_name("PID");
+    app.add_option("-p,--pid", pid_, "Also check this process")->type_name("PID");
     app.add_flag("-j,--json", json_, "As JSON (its schema is in docs/cli.md)");
     app.footer(kDoctorFooter);
   }

@@ -19,7 +19,7 @@ namespace {
 constexpr Nanos kDumpPatience = Nanos::FromSeconds(30);
 
 constexpr char kDumpFooter[] =
-    "The process is not stopped, apart from microseconds for a thread whose stack moves while it is read.\n"
+    "The process is not stopped, but a thread may be stopped briefly when its stack cannot be read reliably.\n"
     "\n"
     "Examples:\n"
     "  ptrace-prof dump --pid 4711\n"
@@ -29,14 +29,15 @@ constexpr char kDumpFooter[] =
 class DumpCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.add_option("-p,--pid", pid_, "The process to look at")->type_name("PID")->required();
-    app.add_flag("-l,--locals", locals_, "Arguments and local variables, too");
+    app.add_option("-p,--pid", pid_, "The process to inspect")->type_name("PID")->required();
+    app.add_flag("-l,--locals", locals_, "Also print arguments and local variables");
     app.add_flag("-j,--json", json_, "As JSON (its schema is in docs/cli.md)");
     app.add_flag("--no-group", no_group_, "Print every thread, even when several do the same");
-    app.add_flag("--subprocesses", subprocesses_, "Its children, too");
-    app.add_flag("--blocking", blocking_, "Stop the whole process while its stacks are read: all of one instant");
+    app.add_flag("--subprocesses", subprocesses_, "Also inspect its child processes");
+    app.add_flag("--blocking", blocking_,
+                 "Stop the whole process while its stacks are read, so that all show the same instant");
     app.add_flag("--nonblocking,--no-stops", nonblocking_,
-                 "Stop nothing (default: a thread that runs, for some tens of microseconds)");
+                 "Stop no thread (default: stop a running thread for some tens of microseconds)");
     DeclareLaterFlags(app);
     app.footer(kDumpFooter);
   }
@@ -49,7 +50,7 @@ class DumpCommand : public Command {
  private:
   Result<ExitCode> Dump(CaptureBackend& backend) {
     if (blocking_ && nonblocking_) {
-      return Error{Code::kInvalidArgument, "--blocking stops the process, and --nonblocking forbids it",
+      return Error{Code::kInvalidArgument, "--blocking stops the process, but --nonblocking forbids any stop",
                    "leave one of them out"};
     }
     v1::DumpStacksRequest wanted;

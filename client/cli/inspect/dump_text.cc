@@ -29,7 +29,7 @@ struct QualityWord {
 constexpr QualityWord kQualityNotes[] = {
     {SampleQuality::kTruncated, "the rest of this stack could not be read"},
     {SampleQuality::kTooDeep, "deeper than --max-depth"},
-    {SampleQuality::kTorn, "the rest of this stack moved while it was read without a stop"},
+    {SampleQuality::kTorn, "the rest of this stack changed while it was read without a stop"},
     {SampleQuality::kStaleNames, "code of this stack was freed before its name could be read"},
 };
 
@@ -52,7 +52,7 @@ std::string ThreadTitle(const DumpedThread& thread) {
 void AppendStack(const DumpedThread& thread, std::string& text) {
   if (thread.frames.empty()) {
     text += thread.was_read ? "    (no Python frame: native code)\n"
-                            : "    (its stack could not be read: it moved meanwhile)\n";
+                            : "    (its stack could not be read: it changed during the read)\n";
   }
   for (uint32_t i = 0; i < thread.frames.size(); ++i) {
     const Frame& frame = thread.frames[i];

@@ -34,8 +34,8 @@ Result<std::vector<ProcessEntry>> Await(CaptureBackend& backend, const NamedQuer
   Interrupts interrupts(Interrupts::Mode::kAlone);
   const Nanos begin = MonotonicNow();
   if (!query.quiet) {
-    PrintNote(
-        fmt::format("waiting for a Python process whose command line matches '{}'; Ctrl-C ends that", query.pattern));
+    PrintNote(fmt::format("waiting for a Python process whose command line matches '{}'; press Ctrl-C to stop waiting",
+                          query.pattern));
   }
   for (;;) {
     auto matches = Look(backend, pattern);
@@ -52,7 +52,7 @@ Result<std::vector<ProcessEntry>> Await(CaptureBackend& backend, const NamedQuer
       return Error{Code::kNotFound,
                    fmt::format("no Python process whose command line matches '{}' appeared within {:g} s",
                                query.pattern, query.wait->seconds()),
-                   "wait longer, or without end: --wait; `ptrace-prof ps` lists those that there are"};
+                   "wait longer, or without limit (--wait); `ptrace-prof ps` lists the Python processes"};
     }
     const Nanos rest = query.wait->value > 0 ? std::min(kPause, *query.wait - waited) : kPause;
     ::poll(nullptr, 0, static_cast<int>(rest.value / 1'000'000) + 1);  // a signal interrupts the pause
@@ -68,7 +68,7 @@ Error Ambiguous(const std::vector<ProcessEntry>& matches, const std::string& pat
   }
   return {Code::kInvalidArgument,
           fmt::format("the command lines of {} Python processes match '{}'", matches.size(), pattern),
-          "name one of them with --pid, or write more of its command line"};
+          "choose one with --pid, or give more of its command line"};
 }
 
 uint64_t TicksOf(Nanos since_boot) {
@@ -116,7 +116,7 @@ Result<void> FindNamed(CaptureBackend& backend, const NamedQuery& query, Capture
                       query.wait.has_value() ? Await(backend, query, pattern) : Look(backend, pattern));
   if (matches.empty()) {
     return Error{Code::kNotFound, fmt::format("no Python process has a command line that matches '{}'", query.pattern),
-                 "`ptrace-prof ps` lists those that there are; --wait waits for one to appear"};
+                 "`ptrace-prof ps` lists the Python processes; --wait waits for one to appear"};
   }
   if (matches.size() > 1) {
     return Ambiguous(matches, query.pattern);

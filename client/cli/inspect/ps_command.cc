@@ -17,9 +17,9 @@ namespace ptrace_prof {
 namespace {
 
 constexpr char kPsFooter[] =
-    "Lists every Python process that we can see, and below those that cannot be profiled by us why, and what to do\n"
-    "about it. Python is found by what a process has mapped, whatever it is called. RANK is RANK/WORLD_SIZE as the\n"
-    "process has it now. Nobody is stopped.\n"
+    "Lists every visible Python process. The line below one that cannot be profiled gives the cause and the remedy.\n"
+    "Python is recognised by the files that a process has mapped, not by its name. RANK is the current\n"
+    "RANK/WORLD_SIZE of the process. No process is stopped.\n"
     "\n"
     "Examples:\n"
     "  ptrace-prof ps\n"
@@ -35,9 +35,9 @@ class PsCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     app.add_option("-u,--user", user_, "Only processes of this user (name or number)")->type_name("USER");
-    app.add_option("-n,--name", pattern_, "Only those whose command line this extended regular expression matches")
+    app.add_option("-n,--name", pattern_, "Only processes whose command line matches this extended regular expression")
         ->type_name("PATTERN");
-    app.add_flag("-a,--all", all_, "Also ended ones that wait for their parent, and programs with an unused libpython");
+    app.add_flag("-a,--all", all_, "Also zombies, and programs with an unused libpython");
     app.add_flag("-j,--json", json_, "As JSON, one array (its fields are in docs/cli.md)");
     app.footer(kPsFooter);
   }

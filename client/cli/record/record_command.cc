@@ -15,13 +15,10 @@ namespace ptrace_prof {
 namespace {
 
 constexpr char kRecordFooter[] =
-    "The default of 100 Hz gives 3,000 samples of a thread in 30 seconds. For each the thread that runs is stopped for "
-    "some tens of\n"
-    "microseconds, threads that wait are read as they stand; the last lines say how long stops took. --max-stopped "
-    "and\n"
-    "--max-overhead have the rate go down, and the last lines say which of them did. A higher rate shows shorter work "
-    "sooner,\n"
-    "not truer shares.\n"
+    "The default of 100 Hz gives 3,000 samples of a thread in 30 seconds. For each sample, a running thread is\n"
+    "stopped for some tens of microseconds; a waiting thread is not stopped. The last lines say how long the stops\n"
+    "took. The rate is lowered to keep to --max-stopped and --max-overhead; the last lines say which limit was\n"
+    "reached. A higher rate shows short work sooner, but shares do not become more accurate.\n"
     "\n"
     "Examples:\n"
     "  ptrace-prof record --pid 4711                          until Ctrl-C; then writes a web page\n"
@@ -30,9 +27,9 @@ constexpr char kRecordFooter[] =
     "  ptrace-prof record --name 'train\\.py' --wait -d 1m   the next one that starts, or the one that runs\n"
     "  ptrace-prof record -o run.pftrace -- torchrun --nproc-per-node 8 train.py\n"
     "\n"
-    "A command gets the terminal, and its Ctrl-C; recording goes on until it ends, and we exit as it did. A second\n"
-    "Ctrl-C stops recording before the command ends. With --pid the first Ctrl-C ends the recording, the second "
-    "aborts.\n";
+    "A command gets the terminal and its Ctrl-C. It is recorded until it ends; then ptrace-prof exits with its\n"
+    "status. A second Ctrl-C stops recording before the command ends. With --pid, the first Ctrl-C ends the recording\n"
+    "and the second one aborts.\n";
 
 class RecordCommand : public Command {
  public:
@@ -40,19 +37,19 @@ class RecordCommand : public Command {
     RecordOptions& o = options_;
     app.add_option("-p,--pid", o.pid, "The process to record, with its children")->type_name("PID");
     app.add_option("-n,--name", o.name,
-                   "Instead: the process whose command line this extended regular expression matches")
+                   "Instead of --pid: the process whose command line matches this extended regular expression")
         ->type_name("PATTERN");
     wait_ = app.add_option("--wait", o.wait,
-                           "With --name: wait for it to appear, at most TIME where that is given; with --active: steps "
-                           "that are not recorded, in each cycle (default: 0)")
+                           "With --name: wait for the process to appear, at most TIME if given; with --active: steps "
+                           "to wait in each cycle (default: 0)")
                 ->type_name("TIME")
                 ->expected(0, 1);
     app.add_option("-o,--output", o.output, "Where to write (default: ptrace-prof-PID-TIME.html)")->type_name("FILE");
     app.add_option("-f,--format", o.format, FormatHelp())->type_name("FORMAT");
     spec_.Declare(app, [](const OptionRow&) { return true; });
     app.add_flag("--detach", o.detach,
-                 "Leave it to the daemon: print the ID of the capture and return (see `ptrace-prof captures`)");
-    app.add_flag("-q,--quiet", o.quiet, "Say nothing but errors");
+                 "Let the daemon record: print the ID of the capture and return (see `ptrace-prof captures`)");
+    app.add_flag("-q,--quiet", o.quiet, "Print only errors");
     DeclareLaterFlags(app);
     app.footer(kRecordFooter);
   }

@@ -40,7 +40,7 @@ int RecordDetached(CaptureBackend& backend, const CaptureTask& request, bool qui
   fmt::print("{}\n", capture.id());
   if (std::fflush(stdout) != 0) {
     return static_cast<int>(Fail({Code::kResourceExhausted, "cannot write to standard output",
-                                  fmt::format("the capture goes on: it is {}", capture.id())},
+                                  fmt::format("the capture continues; its ID is {}", capture.id())},
                                  ExitCode::kOutput));
   }
   if (!quiet) {

@@ -75,7 +75,7 @@ Result<void> ChooseTarget(const RecordOptions& options, const std::vector<std::s
       "give one of --pid PID, --name PATTERN, or -- and the command to start: ptrace-prof record -- python3 train.py";
   const int count = int{!options.pid.empty()} + int{!options.name.empty()} + int{!program.empty()};
   if (count == 0) {
-    return Usage("there is nothing to record", kRemedy);
+    return Usage("no process or command to record is given", kRemedy);
   }
   if (count > 1) {
     return Usage(fmt::format("{} and {} are both given", options.pid.empty() ? "--name" : "--pid",
@@ -83,8 +83,8 @@ Result<void> ChooseTarget(const RecordOptions& options, const std::vector<std::s
                  kRemedy);
   }
   if (!program.empty() && plan.task.spec().sample().threads_size() > 0) {
-    return Usage("--threads names threads of a process that runs, and the command has none yet",
-                 "leave it out, and give `export --threads` the names or ids of those that are to be shown");
+    return Usage("--threads needs a running process; a new command has no threads yet",
+                 "leave it out, and choose the threads later with `export --threads`");
   }
   plan.program = program;
   if (!options.pid.empty()) {
@@ -112,7 +112,7 @@ Result<void> CheckDetach(const RecordOptions& options, const std::vector<std::st
     return {};
   }
   if (!program.empty()) {
-    return Usage("--detach leaves the recording to a daemon, which cannot start a command for you",
+    return Usage("--detach records in a daemon, which cannot start a command for you",
                  "start the command yourself, and give its --pid");
   }
   if (!options.output.empty() || !options.format.empty()) {
@@ -132,13 +132,12 @@ Result<void> ReadWait(bool is_written, RecordOptions& options, SpecOptions& spec
     return {};
   }
   if (options.name.empty() && !has_parts) {
-    return Usage("--wait waits for a process that --name describes, and there is none",
-                 "give --name PATTERN; or --active N, where it is of a schedule of steps");
+    return Usage("--wait needs --name or --active",
+                 "give --name PATTERN to wait for a process, or --active N for a schedule of steps");
   }
   if (!options.name.empty() && has_parts) {
-    return Usage(
-        "--wait is both for the process of --name and for the steps of a schedule, and which is meant is not clear",
-        "write the schedule in one word: --schedule wait=1,warmup=1,active=3,repeat=1");
+    return Usage("--wait is ambiguous: it applies to --name and to the schedule of steps",
+                 "write the schedule in one option: --schedule wait=1,warmup=1,active=3,repeat=1");
   }
   options.is_waiting = !options.name.empty();
   if (has_parts) {

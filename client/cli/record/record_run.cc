@@ -62,8 +62,8 @@ int RecordRun::StartFailed(const Error& error) {
   reported.message = fmt::format("cannot run {}: {}", plan_.program[0], error.message);
   if (reported.remedy.empty()) {
     reported.remedy = error.code == Code::kNotFound
-                          ? "is it spelled right, and in $PATH? A command elsewhere is named by its path"
-                          : "a script that is no program of its own is given to its interpreter: -- python3 FILE";
+                          ? "check the spelling and $PATH, or give the path of the command"
+                          : "run a script that is not executable with its interpreter: -- python3 FILE";
   }
   PrintError(reported);
   return error.code == Code::kNotFound ? kCommandNotFound : kCommandNotStarted;
@@ -93,7 +93,7 @@ ExitCode RecordRun::Conclude(const TraceSpooler& spooler, SpoolFile& spool) {
   }
   if (spooler.disk_error().has_value()) {
     PrintError(*spooler.disk_error());
-    PrintNote("recording ended there; what was written until then is exported");
+    PrintNote("recording ended there; the trace up to then is exported");
   }
   SayTotals(spooler);
   const ExitCode exported = Export(spool);
@@ -118,20 +118,20 @@ ExitCode RecordRun::ConcludeWithoutSamples(const TraceSpooler& spooler, SpoolFil
   const auto& end = spooler.meter().end();
   if (end.has_value() && end->code == Code::kGone) {
     return Fail({Code::kGone, "nothing was recorded: " + (end->message.empty() ? "the target ended" : end->message),
-                 plan_.program.empty() ? "" : "is there a Python in that command, and does it run long enough?"});
+                 plan_.program.empty() ? "" : "the command never ran Python, or ended too soon"});
   }
   if (end.has_value() && end->code != Code::kOk) {
     return Fail(ErrorOf(*end));
   }
   if (plan_.task.spec().mode() == v1::MODE_TRACE) {
-    PrintNote("nothing was called that was to be recorded: the recording is empty");
+    PrintNote("the recording is empty: the process made no call that was to be recorded");
     SayTotals(spooler);
   } else if (!plan_.task.spec().sample().threads().empty()) {
     PrintNote(
-        "none of the threads of --threads did anything meanwhile: the recording is empty (--idle=all records threads "
-        "that wait, too)");
+        "the recording is empty: the threads of --threads do not exist or were not active (--idle=all also records "
+        "waiting threads)");
   } else {
-    PrintNote("no thread did anything meanwhile: the recording is empty (--idle=all records threads that wait, too)");
+    PrintNote("the recording is empty: no thread was active (--idle=all also records waiting threads)");
   }
   return Export(spool);  // the trace has threads and their states, and the user asked for a file
 }
@@ -205,8 +205,9 @@ std::string RecordRun::Headline() const {
       plan_.program.empty() ? fmt::format("process {}", TargetOf(plan_.task).value) : plan_.program[0];
   if (spec.mode() == v1::MODE_TRACE) {
     const std::string steps = StepsText(spec.trace());
-    return fmt::format("tracing every call of {}{}, {}{}", what, spec.trace().c_calls() ? ", of C functions too" : "",
-                       steps, steps.empty() || duration.value == 0 ? until : "at most " + until);
+    return fmt::format("tracing every call of {}{}, {}{}", what,
+                       spec.trace().c_calls() ? ", including C functions" : "", steps,
+                       steps.empty() || duration.value == 0 ? until : "at most " + until);
   }
   if (spec.mode() == v1::MODE_AUTO) {
     return fmt::format("recording {}, {}", what, until);
@@ -216,7 +217,7 @@ std::string RecordRun::Headline() const {
 
 void RecordRun::SayTotals(const TraceSpooler& spooler) const {
   if (const auto& end = spooler.meter().end(); end.has_value() && end->code != Code::kOk) {
-    Say(fmt::format("{}{}", end->message, end->code == Code::kGone ? "; this is what it did until then" : ""));
+    Say(fmt::format("{}{}", end->message, end->code == Code::kGone ? "; this is what was recorded up to then" : ""));
     if (!end->remedy.empty()) {
       Say("hint: " + end->remedy);
     }

@@ -97,7 +97,7 @@ Result<void> SpecOptions::CheckParts() const {
       if (&whole != &part && whole.row != part.row && IsPartOf(part.row->path, whole.row->path) && IsGiven(whole) &&
           IsGiven(part)) {
         return Error{Code::kInvalidArgument,
-                     fmt::format("{} says all of it, and {} is given, too", NameOf(*whole.row, SpecDoor::kCommandLine),
+                     fmt::format("{} already sets {}", NameOf(*whole.row, SpecDoor::kCommandLine),
                                  NameOf(*part.row, SpecDoor::kCommandLine)),
                      "leave one of them out"};
       }

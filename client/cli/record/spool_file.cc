@@ -34,7 +34,7 @@ Result<SpoolFile> SpoolFile::Create(const std::string& output) {
       return ErrnoError(errno, fmt::format("cannot create {}", path), "name another place for the output with -o");
     }
   }
-  return Error{Code::kAlreadyExists, fmt::format("{}{} is there already", output, kEnding),
+  return Error{Code::kAlreadyExists, fmt::format("{}{} already exists", output, kEnding),
                "it is the trace of an earlier, aborted run: export it or remove it"};
 }
 
@@ -88,7 +88,7 @@ Result<UniqueFd> SpoolFile::OpenForReading() const {
 Result<void> SpoolFile::Keep() {
   if (const int reason = has_name_ ? 0 : NameFile(fd_.get(), path_.c_str()); reason != 0) {
     return ErrnoError(reason, fmt::format("cannot keep the trace as {}", path_),
-                      "name a file with -o next time: then it is there from the beginning");
+                      "name a file with -o next time: the trace is then written there from the start");
   }
   has_name_ = true;
   kept_ = true;

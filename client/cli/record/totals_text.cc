@@ -21,7 +21,7 @@ constexpr QualityCount kQualityWords[] = {
     {SampleQuality::kTruncated, "truncated", true},
     {SampleQuality::kTooDeep, "too deep", false},
     {SampleQuality::kTorn, "torn", false},
-    {SampleQuality::kStaleNames, "with names that are gone", false},
+    {SampleQuality::kStaleNames, "with names gone", false},
     {SampleQuality::kFormerlyUnverified, "unverified", false},
 };
 
@@ -58,21 +58,21 @@ std::string Cost(const Accounting& totals) {
   const double sampling = t.wall.value > 0 ? 100 * (t.collector_cpu - t.starting_cpu).seconds() / t.wall.seconds() : 0;
   std::string text = fmt::format("\n  overhead {:.2f} % of one core", sampling);
   if (totals.starting_cpu.value > 0) {
-    text += fmt::format(" (and {:.2f} s of CPU to begin)", totals.starting_cpu.seconds());
+    text += fmt::format(" (plus {:.2f} s of CPU at the start)", totals.starting_cpu.seconds());
   }
   if (totals.stops == 1) {
     text += fmt::format("; 1 brief stop of {:.0f} us", totals.stopped_total.seconds() * 1e6);
   } else if (totals.stops > 1) {
     text += fmt::format("; {} brief stops", Grouped(totals.stops));
     if (totals.stopped_median.value > 0) {
-      text += fmt::format(" of {:.0f} us (half of them; 9 of 10 {:.0f}, longest {:.0f}), {:.2f} % of the time",
+      text += fmt::format(" of {:.0f} us (median; 90th percentile {:.0f} us, longest {:.0f} us), {:.2f} % of the time",
                           totals.stopped_median.seconds() * 1e6, totals.stopped_p90.seconds() * 1e6,
                           totals.stopped_longest.seconds() * 1e6, StoppedShare(totals));
     } else {  // a tracer makes too few stops for quantiles
       text += fmt::format(" of {:.0f} us on average",
                           totals.stopped_total.seconds() * 1e6 / static_cast<double>(totals.stops));
       if (totals.stopped_longest.value > 0) {
-        text += fmt::format(", longest {:.0f}", totals.stopped_longest.seconds() * 1e6);
+        text += fmt::format(", longest {:.0f} us", totals.stopped_longest.seconds() * 1e6);
       }
     }
   }
@@ -86,7 +86,7 @@ std::string CostOfEvents(const Accounting& totals) {
   }
   const auto events = static_cast<double>(totals.call_events + totals.call_events_lost);
   const double share = events * totals.event_cost_ns / static_cast<double>(totals.wall.value);
-  return fmt::format("\n  cost of tracing in the process: at least {:.0f} ns an event, {:.1f} % of one core",
+  return fmt::format("\n  cost of tracing in the process: at least {:.0f} ns per event, {:.1f} % of one core",
                      totals.event_cost_ns, 100 * share);
 }
 
@@ -96,7 +96,7 @@ std::string Held(const Accounting& totals) {
     return "";
   }
   const double share = totals.wall.value > 0 ? 100 * totals.held_total.seconds() / totals.wall.seconds() : 0;
-  return fmt::format(", held back {} for {} in all ({:.1f} % of the time)", Things(totals.holds, "time", "times"),
+  return fmt::format(", held back {} for {} in total ({:.1f} % of the time)", Things(totals.holds, "time", "times"),
                      DurationText(totals.held_total), share);
 }
 
@@ -110,7 +110,7 @@ std::string CallLines(const Accounting& totals) {
     text += fmt::format(" ({}) in {}", Percent(totals.call_events_lost, totals.call_events + totals.call_events_lost),
                         Things(totals.call_gaps, "gap", "gaps"));
   }
-  text += fmt::format(", unmatched ends {}", Grouped(totals.unmatched_ends));
+  text += fmt::format(", returns without a call {}", Grouped(totals.unmatched_ends));
   text += Held(totals);
   text += ClosingsOf(ClosingPart::kCalls, totals);
   for (const std::string& sentence : Sentences(totals.left_out)) {
@@ -118,15 +118,15 @@ std::string CallLines(const Accounting& totals) {
   }
   if (totals.call_events + totals.call_events_lost == 0) {
     text +=
-        "\n  no call began or ended meanwhile: Python stayed in one function, or runs compiled code that tells of none "
-        "(Nuitka, Cython, C); --mode sample shows where the time goes";
+        "\n  no call began or ended during the recording: Python stayed in one function, or ran compiled code that "
+        "reports no calls (Nuitka, Cython, C); --mode sample shows where the time goes";
   }
   text += CostOfEvents(totals);
   text += Cost(totals);
   if (totals.call_events_lost > 0) {
     text +=
-        "\n  hint: a larger --buffer, a shorter --duration, or no --c-calls loses less; --on-full throttle waits "
-        "instead";
+        "\n  hint: to lose fewer events, use a larger --buffer, a shorter --duration or no --c-calls; --on-full "
+        "throttle pauses the threads instead";
   }
   return text;
 }
@@ -151,7 +151,7 @@ std::string BarOf(Nanos elapsed, Nanos whole) {
 // The rates above which launches get no stack; older traces do not have them.
 std::string RatesOf(const GpuAccounting& totals) {
   return totals.launch_rate == 0 ? ""
-                                 : fmt::format(" (above {} a second and thread, of graphs {})",
+                                 : fmt::format(" (above {} per second and thread; graphs: {})",
                                                Grouped(totals.launch_rate), Grouped(totals.graph_rate));
 }
 
@@ -169,8 +169,8 @@ std::string GpuClosingLines(const GpuAccounting& totals) {
     uint64_t count;
     const char* what;
   } rows[] = {{totals.attributed_launch, "taken at the launch"},
-              {totals.attributed_sampled, "of a sample nearby"},
-              {totals.attributed_backward, "of the thread that waits for autograd"}};
+              {totals.attributed_sampled, "from a nearby sample"},
+              {totals.attributed_backward, "from the thread that waits for autograd"}};
   for (const auto& row : rows) {
     if (row.count > 0) {
       text += fmt::format(" ({} {})", Percent(row.count, totals.kernels), row.what);
@@ -185,15 +185,16 @@ std::string GpuClosingLines(const GpuAccounting& totals) {
   }
   if (totals.early_most_ns > 0) {
     text +=
-        fmt::format("\n  kernels before their launch: by {} (median), {} (99 %), {} (most)",
+        fmt::format("\n  kernels timed before their launch: by {} (median), {} (99th percentile), {} (maximum)",
                     TimeText(totals.early_median_ns), TimeText(totals.early_p99_ns), TimeText(totals.early_most_ns));
   }
   if (totals.uncovered_ns > 0) {
-    text += fmt::format("\n  not recorded for {} of the time", TimeText(totals.uncovered_ns));
+    text += fmt::format("\n  not recorded for {}", TimeText(totals.uncovered_ns));
   }
   if (totals.stacks_refused > 0 || totals.stacks_lost > 0) {
-    text += fmt::format("\n  stacks not taken at the launch: {} came too fast for that{}, {} had no room",
-                        Grouped(totals.stacks_refused), RatesOf(totals), Grouped(totals.stacks_lost));
+    text += fmt::format(
+        "\n  stacks not taken at the launch: {} because launches came too fast{}, {} because the buffer was full",
+        Grouped(totals.stacks_refused), RatesOf(totals), Grouped(totals.stacks_lost));
   }
   if (!totals.message.empty()) {
     text += "\n  " + totals.message;
@@ -247,14 +248,14 @@ namespace {
 // Why the rate fell, and how to lift the limit.
 std::string_view LimitMet(const Accounting& totals) {
   switch (totals.limit) {
-    case RateLimit::kCpu: return "--max-overhead was met (off, or a larger share, lifts it)";
-    case RateLimit::kStops: return "--max-stopped was met (off, or a larger share, lifts it)";
+    case RateLimit::kCpu: return "the limit --max-overhead was reached; raise it or set it to off";
+    case RateLimit::kStops: return "the limit --max-stopped was reached; raise it or set it to off";
     case RateLimit::kNone: break;
   }
   constexpr double kOwnFault = 60;  // percent of a core: at this load the collector itself was too slow
   return Overhead(totals) >= kOwnFault
-             ? "the collector could not read so much in time (fewer threads or processes help)"
-             : "the machine was busy, and the collector got no CPU in time";
+             ? "the collector could not read that many stacks in time; record fewer threads or processes"
+             : "the machine was busy, and the collector got too little CPU time";
 }
 
 }  // namespace
@@ -274,22 +275,23 @@ std::string ClosingLines(v1::Mode mode, const Accounting& totals) {
       separator = ", ";
     }
   }
-  text +=
-      fmt::format("; late {}, missed {}, lost {}", Grouped(totals.late), Grouped(totals.missed), Grouped(totals.lost));
+  text += fmt::format("; sampling times late {}, missed {}; samples lost {}", Grouped(totals.late),
+                      Grouped(totals.missed), Grouped(totals.lost));
   text += ClosingsOf(ClosingPart::kSamples, totals);
   if (totals.stood_still >= kWorthReporting) {
-    text += fmt::format("\n  stood still for {:.1f} s (stopped by a signal or a debugger, or frozen)",
+    text += fmt::format("\n  the process was stopped for {:.1f} s (by a signal or a debugger, or frozen)",
                         totals.stood_still.seconds());
   }
   text += Cost(totals);
   if (const uint64_t torn = Of(totals, SampleQuality::kTorn); torn > 0) {
     text += fmt::format(
-        "\n  {} of the samples moved while they were read without a stop: shares of code that makes many calls can be "
-        "off by tens of percent; leave --nonblocking out for true ones",
+        "\n  {} of the stacks changed while they were read without a stop: shares of code that makes many calls can be "
+        "wrong by tens of percent; leave --nonblocking out for accurate shares",
         Percent(torn, totals.samples));
   }
   if (totals.asked_rate_hz > 0 && totals.actual_rate_hz < 0.9 * totals.asked_rate_hz) {
-    text += fmt::format("\n  {:.0f} Hz were asked for: {}", totals.asked_rate_hz, LimitMet(totals));
+    text += fmt::format("\n  the rate was {:.0f} Hz instead of {:.0f} Hz: {}", totals.actual_rate_hz,
+                        totals.asked_rate_hz, LimitMet(totals));
   }
   return text;
 }

@@ -47,7 +47,7 @@ Result<bool> Write(const std::string& text) {
     return false;
   }
   return Error{Code::kResourceExhausted, ErrnoError(errno, "cannot write to standard output").message,
-               "is the disk full?"};
+               "check whether the disk is full"};
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ constexpr Nanos kScreenInterval = Nanos::FromMillis(500);
 constexpr Nanos kTopPoll = Nanos::FromMillis(100);
 
 constexpr char kTopFooter[] =
-    "Shares are of all samples of the last seconds. On the screen, `?` tells the keys.\n"
+    "Shares are of all samples of the last seconds. On the screen, `?` lists the keys.\n"
     "\n"
     "Examples:\n"
     "  ptrace-prof top --pid 4711\n"
@@ -45,7 +45,7 @@ Result<T> Choose(std::string_view option, const std::string& word, const T (&all
     }
     names += fmt::format("{}{}", names.empty() ? "" : ", ", NameOf(one));
   }
-  return Error{Code::kInvalidArgument, fmt::format("{} does not know '{}'", option, word), "write one of: " + names};
+  return Error{Code::kInvalidArgument, fmt::format("{}: unknown value '{}'", option, word), "give one of: " + names};
 }
 
 // Waits until the target is open, so that errors appear before the screen is taken over.
@@ -61,26 +61,25 @@ Result<SampleBatch> AwaitFirst(SampleSource& source, const Interrupts& interrupt
     error.message = error.message.empty() ? "the target ended" : error.message;
     return error;
   }
-  return Error{Code::kCancelled, "ended before anything was seen of the target", ""};
+  return Error{Code::kCancelled, "ended before the first sample", ""};
 }
 
 class TopCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     app.add_option("-p,--pid", pid_, "The process to watch, with its children")->type_name("PID");
-    app.add_option("-i,--interval", interval_,
-                   "Time between two blocks of text, or pictures (default: 2s, on a screen 0.5s)")
+    app.add_option("-i,--interval", interval_, "Time between two updates (default: 2s for text, 0.5s on a screen)")
         ->type_name("TIME");
-    app.add_option("-n,--count", count_, "Print so many blocks of plain text, then exit")
+    app.add_option("-n,--count", count_, "Print N blocks of plain text, then exit")
         ->type_name("N")
         ->check(CLI::Range(1, 1'000'000'000).description(""));
-    app.add_option("--limit", limit_, "Rows of a block of text (default: 20)")
+    app.add_option("--limit", limit_, "Rows per block of text (default: 20)")
         ->type_name("N")
         ->check(CLI::Range(1, 1'000'000).description(""));
-    app.add_flag("--text", text_, "Plain text even on a terminal (default where there is none)");
+    app.add_flag("--text", text_, "Plain text even on a terminal (default if the output is not a terminal)");
     app.add_option("--by", by_, "What a row is: functions (default), lines, threads, processes")->type_name("VIEW");
-    app.add_option("--sort", sort_, "By self (default), total or name")->type_name("COLUMN");
-    app.add_option("--filter", settings_.query.filter, "Only rows with this in their name or file")->type_name("TEXT");
+    app.add_option("--sort", sort_, "Sort by self (default), total or name")->type_name("COLUMN");
+    app.add_option("--filter", settings_.query.filter, "Only rows whose name or file contains this")->type_name("TEXT");
     spec_.Declare(app, [](const OptionRow& row) { return row.path.starts_with("sample."); });
     DeclareLaterFlags(app);
     app.footer(kTopFooter);
@@ -104,7 +103,7 @@ class TopCommand : public Command {
  private:
   Result<CaptureTask> MakeTask() {
     if (pid_.empty()) {
-      return Error{Code::kInvalidArgument, "there is no process to watch", "give --pid PID"};
+      return Error{Code::kInvalidArgument, "no process is given", "give --pid PID"};
     }
     CaptureTask task;
     PP_ASSIGN_OR_RETURN(*task.mutable_spec(), spec_.Read());
@@ -114,7 +113,7 @@ class TopCommand : public Command {
     PP_ASSIGN_OR_RETURN(settings_.query.view, Choose("--by", by_, kViews));
     PP_ASSIGN_OR_RETURN(settings_.query.sort, Choose("--sort", sort_, kSorts));
     if (!interval_.empty()) {
-      PP_ASSIGN_OR_RETURN(settings_.interval, ParseDuration(interval_, "leave it out for the usual one"));
+      PP_ASSIGN_OR_RETURN(settings_.interval, ParseDuration(interval_, "leave it out for the default"));
     }
     settings_.limit = limit_;
     settings_.count = count_;
@@ -144,7 +143,8 @@ class TopCommand : public Command {
       if (auto screen = TopScreen::Open(); screen.has_value()) {
         return RunTopLive(*screen.value(), source, first, settings_, interrupts);
       } else {
-        PrintWarning({screen.error().code, screen.error().message + "; plain text instead", screen.error().remedy});
+        PrintWarning(
+            {screen.error().code, screen.error().message + "; using plain text instead", screen.error().remedy});
       }
     }
     settings_.interval = interval_.empty() ? kTextInterval : settings_.interval;

@@ -22,7 +22,7 @@ std::string EndNotice(const SampleSource& source, const Result<void>& outcome) {
   } else if (source.end().has_value() && !source.end()->message.empty()) {
     why = source.end()->message;
   }
-  return why + "; this is the last picture of it (q quits)";
+  return why + "; this is the last update (q quits)";
 }
 
 class TopLive {

@@ -25,24 +25,24 @@ constexpr std::string_view kHelp[] = {
     "Keys",
     "",
     "  1 2 3 4, Tab        functions, lines, threads, processes",
-    "  s t n               sort by self, total, name; the same again: reversed (r: reverse)",
+    "  s t n               sort by self, total, name; the same key again, or r: reverse",
     "  Up Down k j         select a row; PgUp PgDn Home End",
     "  Enter               a function or line: its source; a thread or process: what it does",
     "  Esc, Backspace      back: drop the filter, then leave the thread or process",
     "  /                   filter by a part of the name or file",
-    "  p, Space            pause: the picture stands still, counting goes on",
-    "  w                   the last seconds, or everything since the start",
-    "  c                   forget all counts",
+    "  p, Space            pause the screen; counting continues",
+    "  w                   show the last seconds, or everything since the start",
+    "  c                   reset all counts",
     "  n N                 in a source: next, previous line with samples",
-    "  Ctrl-L              draw the screen anew",
+    "  Ctrl-L              redraw the screen",
     "  q, Ctrl-C           quit",
     "",
     "Columns",
     "",
-    "  SELF %    of all samples, those in which the function or line itself was running",
+    "  SELF %    share of the samples in which the function or line itself was running",
     "  TOTAL %   ... in which it, or something that it called, was running",
-    "  GIL %     of the time, how long the thread held the GIL",
-    "  TREE %    of all samples, those of the process and its descendants",
+    "  GIL %     share of the time in which the thread held the GIL",
+    "  TREE %    share of the samples that are of the process and its descendants",
     "",
     "Any key goes back.",
 };
@@ -148,8 +148,8 @@ void DrawTable(const TopSession& session, ScreenSize size, std::vector<TopLine>&
   }
   if (rows.empty()) {
     lines.push_back({model.query().filter.empty()
-                         ? "  nothing was sampled: every thread waits or is stopped (--idle shows waiting, too)"
-                         : "  nothing that matches the filter",
+                         ? "  no samples: every thread waits or is stopped (--idle also shows waiting threads)"
+                         : "  nothing matches the filter",
                      TopStyle::kFaint});
   }
 }

@@ -106,16 +106,15 @@ Result<void> CheckTerminal() {
   const char* name = std::getenv("TERM");
   int found = 0;
   if (name == nullptr || *name == '\0' || ::setupterm(nullptr, STDOUT_FILENO, &found) != OK) {
-    return Error{Code::kUnimplemented,
-                 fmt::format("nothing is known of a terminal of type '{}'", name != nullptr ? name : ""),
-                 "set TERM to what it is; --text needs no screen"};
+    return Error{Code::kUnimplemented, fmt::format("unknown terminal type '{}'", name != nullptr ? name : ""),
+                 "set TERM to the type of the terminal, or use --text"};
   }
   const char* move = ::tigetstr("cup");
   const bool can_move = move != nullptr && move != reinterpret_cast<const char*>(-1);
   ::del_curterm(::set_curterm(nullptr));
   if (!can_move) {
-    return Error{Code::kUnimplemented, fmt::format("a terminal of type '{}' has no addressable screen", name),
-                 "use another terminal; --text needs no screen"};
+    return Error{Code::kUnimplemented, fmt::format("a terminal of type '{}' cannot move its cursor", name),
+                 "use another terminal, or --text"};
   }
   return {};
 }
@@ -203,13 +202,12 @@ Result<std::unique_ptr<TopScreen>> TopScreen::Open() {
   impl->utf8 = std::strcmp(::nl_langinfo(CODESET), "UTF-8") == 0;
   impl->keyboard = ::isatty(STDIN_FILENO) == 1 ? stdin : std::fopen("/dev/tty", "re");
   if (impl->keyboard == nullptr) {
-    return Error{Code::kUnimplemented, "there is a screen but no keyboard: standard input is no terminal",
-                 "--text needs neither"};
+    return Error{Code::kUnimplemented, "no keyboard: standard input is not a terminal", "use --text"};
   }
   impl->suspension.emplace();
   impl->screen = ::newterm(nullptr, stdout, impl->keyboard);
   if (impl->screen == nullptr) {
-    return Error{Code::kUnimplemented, "this terminal cannot be used as a screen", "--text needs none"};
+    return Error{Code::kUnimplemented, "the screen of this terminal cannot be set up", "use --text"};
   }
   impl->SetUp();
   return std::unique_ptr<TopScreen>(new TopScreen(std::move(impl)));

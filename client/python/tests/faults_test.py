@@ -111,8 +111,8 @@ class Record(Case):
         self.assertEqual(error.trace.data, PACKET)
         self.assertIn("damaged", str(error))
 
-    def test_hole(self):
-        self.assertIn("hole", str(self.lost(RUNNING, chunk(0), chunk(8))))
+    def test_gap(self):
+        self.assertIn("gap", str(self.lost(RUNNING, chunk(0), chunk(8))))
 
     def test_end_without_a_last_state(self):
         self.assertEqual(self.lost(RUNNING, chunk(0)).trace.data, PACKET)

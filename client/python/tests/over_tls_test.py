@@ -88,21 +88,21 @@ class OverTls(unittest.TestCase):
         self.refused("PERMISSION_DENIED", "may not act as user '54399'", tls=tls(user="54399"))
 
     def test_each_bad_certificate_is_refused_by_its_name(self):
-        wrong = self.refused("UNAVAILABLE", TARGET, "certificate is not accepted", tls=tls(ca="other-authority"))
+        wrong = self.refused("UNAVAILABLE", TARGET, "certificate could not be verified", tls=tls(ca="other-authority"))
         self.assertEqual(wrong.reason, "SERVER_UNREACHABLE")
-        self.refused("UNAVAILABLE", "not accepted as that of elsewhere", tls=tls(server_name="elsewhere"))
-        self.refused("UNAUTHENTICATED", TARGET, "not signed by an authority that it knows", tls=tls("stranger"))
-        self.refused("UNAUTHENTICATED", TARGET, "our certificate has expired", tls=tls("expired"))
+        self.refused("UNAVAILABLE", "not be verified for elsewhere", tls=tls(server_name="elsewhere"))
+        self.refused("UNAUTHENTICATED", TARGET, "does not trust the authority that signed", tls=tls("stranger"))
+        self.refused("UNAUTHENTICATED", TARGET, "client certificate has expired", tls=tls("expired"))
 
     def test_every_kind_of_call_says_why(self):
         for call in (lambda client: client.stacks(PID), lambda client: client.record(PID, duration=0.1)):
-            self.refused("UNAUTHENTICATED", "our certificate has expired", tls=tls("expired"), call=call)
+            self.refused("UNAUTHENTICATED", "client certificate has expired", tls=tls("expired"), call=call)
         with mock.patch("time.sleep"), self.assertRaises(ptrace_prof.PtraceProfError) as caught:
             self.client(tls=tls("expired")).read_trace("nodes/n/captures/c")
-        self.assertIn("our certificate has expired", str(caught.exception))
+        self.assertIn("client certificate has expired", str(caught.exception))
         with self.assertRaises(ptrace_prof.PtraceProfError) as caught:
             next(self.client(tls=tls("expired")).watch_capture("nodes/n/captures/c"))
-        self.assertIn("our certificate has expired", str(caught.exception))
+        self.assertIn("client certificate has expired", str(caught.exception))
 
     def test_without_a_certificate_nothing_is_asked(self):
         bare = {f"PTRACE_PROF_TLS_{name}": "" for name in ("CA", "CERT", "KEY", "SERVER_NAME")}
@@ -112,7 +112,7 @@ class OverTls(unittest.TestCase):
                 self.refused("INVALID_ARGUMENT", f"{TARGET} needs a file for `{missing}`", f"Tls({missing}=FILE)",
                              tls=given)
         self.refused("INVALID_ARGUMENT", "cannot read /nowhere", tls=Tls(file("authority"), "/nowhere", "/nowhere"))
-        self.refused("INVALID_ARGUMENT", "Tls is for tls://HOST:PORT", "/some/socket", target="/some/socket")
+        self.refused("INVALID_ARGUMENT", "Tls needs a target tls://HOST:PORT", "/some/socket", target="/some/socket")
 
     def test_credentials_of_grpc_without_a_certificate(self):
         with open(file("authority"), "rb") as authority:

@@ -99,7 +99,7 @@ function drawGpu(main) {
   const all = gpu.sources.reduce((sum, part) => sum + part, 0);
   gpu.devices.forEach(device => drawGpuBar(main, device));
   const found = STACK_SOURCES.map((source, index) => [source, gpu.sources[index]]).filter(([, time]) => time > 0);
-  main.append(element('p', 'gpu-legend', 'GPU time by how the Python stack of its launch is known: ' +
+  main.append(element('p', 'gpu-legend', 'GPU time by source of the Python stack of the launch: ' +
       found.map(([source, time]) => `${source} ${percent(time, all)}`).join(', ')));
   const wanted = text => !choice.term || text.toLowerCase().includes(choice.term);
   gpuTable(main, 'GPU time by kernel', ['%', 'Time', 'Count', 'Mean', 'Longest', 'Kernel'],

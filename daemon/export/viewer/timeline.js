@@ -87,7 +87,7 @@ function showRange() {
   const text = byId('range');
   text.replaceChildren();
   if (!choice.range) {
-    text.textContent = 'whole run, ' + duration(trace.length) + ' — drag to choose a moment';
+    text.textContent = 'whole run, ' + duration(trace.length) + ' — drag to select a time range';
     return;
   }
   const [from, to] = choice.range;
@@ -115,7 +115,7 @@ function threadButton(index) {
   const button = element('button', '', thread.label);
   button.type = 'button';
   button.title = `${thread.process}, ${thread.label}: ${number(thread.samples)} ${trace.exact ? 'calls' : 'samples'}. Click to see only this thread` +
-      (thread.thinned ? '. Long run: this lane and ranges of it are a fair draw of its ' + (trace.exact ? 'calls' : 'samples') : '');
+      (thread.thinned ? '. Long run: this lane, and any range of it, shows a random selection of its ' + (trace.exact ? 'calls' : 'samples') : '');
   button.addEventListener('click', () => change({threads: choice.threads && choice.threads.length === 1 ? null : [index]}));
   return button;
 }

@@ -21,7 +21,7 @@ Result<void> Explain(const ExaminedPeer& peer) {
                              "run ptrace-profd in the PID namespace of the host");
     case PeerVerdict::kNoUser:
       return Unauthenticated(
-          fmt::format("process {} connects as a user without a user ID here ({})", peer.pid.value, peer.who.uid.value),
+          fmt::format("process {} connects as a user without an id in this user namespace ({})", peer.pid.value, peer.who.uid.value),
           "connect as a user that has an ID in the user namespace of ptrace-profd");
     case PeerVerdict::kOtherNamespace:
       return Unauthenticated(

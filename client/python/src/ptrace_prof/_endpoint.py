@@ -35,7 +35,7 @@ class Server:
         self.target = resolve(target)
         self._credentials, self._tls = credentials, tls
         if tls is not None and not self.is_tls:
-            raise InvalidRequest(f"Tls is for tls://HOST:PORT, and the server is {self.target}",
+            raise InvalidRequest(f"Tls needs a target tls://HOST:PORT, not {self.target}",
                                  remedy="leave `tls` out, or give Client a target that begins with tls://")
 
     @property

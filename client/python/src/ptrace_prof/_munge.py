@@ -63,8 +63,8 @@ class Munge:
             raise Unavailable(f"munged does not answer at {self._socket}: {words}", reason="UNAVAILABLE",
                               remedy="start munged on this machine (systemctl start munge), or set its socket: "
                                      "Tls(munge_socket=PATH), $PTRACE_PROF_MUNGE_SOCKET")
-        raise Unavailable(f"munged makes no credential for us: {words}", reason="UNAVAILABLE",
-                          remedy="the log of munged may say more")
+        raise Unavailable(f"munged made no credential: {words}", reason="UNAVAILABLE",
+                          remedy="the log of munged may give the cause")
 
 
 def payload(method: str, host: str) -> bytes:

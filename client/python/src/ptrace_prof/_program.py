@@ -14,9 +14,9 @@ def find() -> str:
     chosen = os.environ.get("PTRACE_PROF_BIN")
     found = shutil.which(chosen or "ptrace-prof")
     if found is None:
-        where = f"PTRACE_PROF_BIN={chosen} cannot be run" if chosen else "there is no program ptrace-prof in PATH"
-        raise failure("PROGRAM_NOT_FOUND", f"exporting a trace takes the program ptrace-prof: {where}",
-                      remedy="install ptrace-prof, or set PTRACE_PROF_BIN to where it is; "
+        where = f"PTRACE_PROF_BIN={chosen} cannot be run" if chosen else "ptrace-prof is not in PATH"
+        raise failure("PROGRAM_NOT_FOUND", f"exporting a trace needs the program ptrace-prof: {where}",
+                      remedy="install ptrace-prof, or set PTRACE_PROF_BIN to its path; "
                              "Trace.save() and Trace.table() work without it")
     return os.path.abspath(found)
 
@@ -30,4 +30,4 @@ def export(trace: bytes, path: str, format: Optional[str]) -> None:  # noqa: A00
     if done.returncode != 0:
         said = done.stderr.decode("utf-8", "replace").strip()
         raise failure("EXPORT_FAILED",
-                      said or f"`{' '.join(arguments)}` ended with status {done.returncode} and said nothing")
+                      said or f"`{' '.join(arguments)}` ended with status {done.returncode} and printed no message")

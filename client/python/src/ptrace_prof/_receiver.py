@@ -27,7 +27,7 @@ class TraceAssembler:
     def add(self, chunk: capture_service_pb2.TraceChunk) -> None:
         """Raises DataLoss, and does not add the chunk, where its offset or checksum is wrong."""
         if chunk.offset != self.size:
-            raise DataLoss(f"the trace has a hole: after byte {self.size} comes byte {chunk.offset}")
+            raise DataLoss(f"the trace has a gap: byte {self.size} was expected, byte {chunk.offset} arrived")
         if google_crc32c.value(chunk.data) != chunk.crc32c:
             raise DataLoss(f"bytes {self.size} to {self.size + len(chunk.data)} of the trace arrived damaged "
                            f"(CRC-32C {google_crc32c.value(chunk.data):08x}, not {chunk.crc32c:08x})",
@@ -75,7 +75,7 @@ class Recorder:
         if self.capture.state is State.FAILED:
             error = self.capture.error
             if not isinstance(error, PtraceProfError):
-                error = PtraceProfError(self.capture.end_message or "the capture failed; the server does not say why")
+                error = PtraceProfError(self.capture.end_message or "the capture failed; the server gave no cause")
             raise self.spoilt(error)
         if self._chunks.size < self.capture.trace_bytes:
             raise self.spoilt(DataLoss(f"the trace has {self.capture.trace_bytes} bytes, "

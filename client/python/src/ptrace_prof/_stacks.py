@@ -32,7 +32,7 @@ def packets(data: bytes) -> Iterator[perfetto_pb2.TracePacket]:
     at, end = 0, len(data)
     while at < end:
         if data[at] != _PACKET_TAG:
-            raise failure("DATA_LOSS", f"this is not a trace: byte {at} begins no packet")
+            raise failure("DATA_LOSS", f"this is not a trace: no packet begins at byte {at}")
         at, length, shift = at + 1, 0, 0
         while at < end:
             byte = data[at]
@@ -40,7 +40,7 @@ def packets(data: bytes) -> Iterator[perfetto_pb2.TracePacket]:
             if byte < 0x80:
                 break
             if shift > 63:
-                raise failure("DATA_LOSS", f"this is not a trace: the length before byte {at} has no end")
+                raise failure("DATA_LOSS", f"this is not a trace: the packet length before byte {at} is invalid")
         else:
             return  # cut inside the length
         if at + length > end:
@@ -56,7 +56,7 @@ def our_packets(data: bytes) -> Iterator[tuple[perfetto_pb2.TracePacket, extensi
         extension = packet.Extensions[extension_pb2.ptrace_prof]
         is_ours = is_ours or extension.HasField("header")
         if not is_ours:
-            raise failure("DATA_LOSS", "this is not a ptrace-prof trace: it does not begin with our header")
+            raise failure("DATA_LOSS", "this is not a ptrace-prof trace: it does not begin with the ptrace-prof header")
         yield packet, extension
 
 

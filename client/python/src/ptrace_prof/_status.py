@@ -55,7 +55,7 @@ def _no_answer(said: str, target: str) -> PtraceProfError:
     remedy = ("start ptrace-profd there, or give its address: Client('unix:/path/to.sock'); it answers root and "
               "the user who started it, and its log names the callers that it refused")
     if target.startswith("tls://"):
-        remedy = "does one run there with --listen-tcp? Its log names the callers that it refused"
+        remedy = "check that ptrace-profd runs there with --listen-tcp; its log names the callers that it refused"
     return Unavailable(f"no ptrace-profd answers at {target}: {said}", reason="SERVER_UNREACHABLE",
                        thing=f"server {target}", remedy=remedy)
 

@@ -31,7 +31,7 @@ class Row:
 
 def check_by(by: str) -> None:
     if by not in ("function", "line"):
-        raise ValueError(f"by={by!r}: it is 'function' or 'line'")
+        raise ValueError(f"by={by!r}: must be 'function' or 'line'")
 
 
 def rows_of(stacks: Iterable[tuple[Sequence[Place], int]], limit: Optional[int]) -> list[Row]:

@@ -16,17 +16,17 @@ PATIENCE = 3.0  # seconds
 
 # (words of a TLS alert about our certificate, their meaning, a remedy)
 _OBJECTIONS = (
-    ("certificate required", "it wants a client certificate, and we show none", "give Tls(cert=FILE, key=FILE)"),
-    ("unknown ca", "our certificate is not signed by an authority that it knows",
-     "show one that is, with the chain behind it, or have the authority added to its --tls-client-ca"),
-    ("certificate expired", "our certificate has expired, or is not valid yet",
+    ("certificate required", "it requires a client certificate, and none was sent", "give Tls(cert=FILE, key=FILE)"),
+    ("unknown ca", "it does not trust the authority that signed the client certificate",
+     "use a certificate with its whole chain, or add the authority to --tls-client-ca of ptrace-profd"),
+    ("certificate expired", "the client certificate has expired, or is not valid yet",
      "get a new one; `openssl x509 -in FILE -noout -dates` shows when it is valid"),
-    ("certificate revoked", "our certificate has been revoked", "get a new one"),
-    ("unsupported certificate", "our certificate is not one for clients",
+    ("certificate revoked", "the client certificate has been revoked", "get a new one"),
+    ("unsupported certificate", "the client certificate is not valid for clients",
      "have it made with extendedKeyUsage = clientAuth"),
-    ("bad certificate", "something is wrong with our certificate",
+    ("bad certificate", "it rejects the client certificate",
      "`openssl verify -CAfile CA FILE` may show it; the log of ptrace-profd names it"),
-    ("protocol version", "it does not speak TLS 1.3", "is it a ptrace-profd?"),
+    ("protocol version", "it does not speak TLS 1.3", "check that it is a ptrace-profd"),
 )
 
 
@@ -39,11 +39,11 @@ def _refused(target: str, error: ssl.SSLError) -> PtraceProfError:
     said = str(error).lower().replace("_", " ")
     for words, what, remedy in _OBJECTIONS:
         if words in said:
-            return PtraceProfError(f"{target} refuses us: {what}", code="UNAUTHENTICATED", reason="UNAUTHENTICATED",
-                                   remedy=remedy, thing=f"server {target}")
+            return PtraceProfError(f"{target} refused the connection: {what}", code="UNAUTHENTICATED",
+                                   reason="UNAUTHENTICATED", remedy=remedy, thing=f"server {target}")
     if "wrong version number" in said:
-        return _unreachable(target, "what answers there does not speak TLS", "is it the address of --listen-tcp?")
-    return _unreachable(target, str(error), "the log of ptrace-profd may say more")
+        return _unreachable(target, "the server there does not speak TLS", "give the address of --listen-tcp")
+    return _unreachable(target, str(error), "the log of ptrace-profd may give the cause")
 
 
 def explain(target: str, tls: Optional[Tls]) -> Optional[PtraceProfError]:
@@ -59,20 +59,20 @@ def explain(target: str, tls: Optional[Tls]) -> Optional[PtraceProfError]:
         context.load_verify_locations(ca)
         context.load_cert_chain(cert, key, password="")  # without it OpenSSL prompts
     except (OSError, ValueError) as error:  # gRPC accepted the files, OpenSSL does not
-        return _unreachable(target, f"{cert}, {key} or {ca} is of no use: {error}",
-                            "give PEM files, of which certificate and key belong together")
+        return _unreachable(target, f"cannot use {cert}, {key} or {ca}: {error}",
+                            "give PEM files, with a key that belongs to the certificate")
     try:
         with contextlib.ExitStack() as opened:
             plain = opened.enter_context(socket.create_connection((host, int(port)), PATIENCE))
             # The server judges our certificate after the handshake is complete on our side.
             opened.enter_context(context.wrap_socket(plain, server_hostname=name)).recv(1)
     except ssl.SSLCertVerificationError as error:
-        return _unreachable(target, f"its certificate is not accepted as that of {name}: {error.verify_message}",
-                            "give the authority that signed it: Tls(ca=FILE); Tls(server_name=NAME) says for which "
-                            "name it is")
+        return _unreachable(target, f"its certificate could not be verified for {name}: {error.verify_message}",
+                            "give the authority that signed it: Tls(ca=FILE); Tls(server_name=NAME) sets the "
+                            "expected name")
     except ssl.SSLError as error:
         return _refused(target, error)
     except (OSError, ValueError) as error:
         return _unreachable(target, getattr(error, "strerror", None) or str(error),
-                            "does ptrace-profd run there with --listen-tcp, and does a firewall let us through?")
+                            "check that ptrace-profd runs there with --listen-tcp, and that no firewall blocks it")
     return None

@@ -58,7 +58,7 @@ def _goes_with(row: _Row, mode: int) -> bool:
 
 def _one_of(option: str, words: dict[str, int], value: Any) -> int:
     if value not in words:
-        raise InvalidRequest(f"{option}={value!r}: it is one of {', '.join(map(repr, words))}")
+        raise InvalidRequest(f"{option}={value!r}: must be one of {', '.join(map(repr, words))}")
     return words[value]
 
 
@@ -67,7 +67,7 @@ def set_duration(message: Any, field: str, value: Optional[float]) -> None:
     if value is None:
         return
     if not math.isfinite(value):
-        raise InvalidRequest(f"{field}={value!r}: it is a number of seconds")
+        raise InvalidRequest(f"{field}={value!r}: must be a number of seconds")
     nanos = round(value * 1e9)
     sign = -1 if nanos < 0 else 1
     duration = getattr(message, field)
@@ -107,14 +107,14 @@ def _checked(message: Any, **fields: Any) -> Any:
 def _schedule(schedule: Any) -> Any:
     unknown = sorted(set(schedule) - set(StepSchedule.__annotations__))
     if unknown:
-        raise InvalidRequest(f"schedule: there is no {', '.join(unknown)}; there are: "
+        raise InvalidRequest(f"schedule: unknown key {', '.join(unknown)}; the keys are "
                              f"{', '.join(StepSchedule.__annotations__)}")
     return _checked(capture_pb2.StepSchedule, **schedule)
 
 
 def _globs(option: str, value: Any) -> list[str]:
     if isinstance(value, str):
-        raise InvalidRequest(f"{option}={value!r}: it is a list of patterns")
+        raise InvalidRequest(f"{option}={value!r}: must be a list of patterns")
     return list(value)
 
 
@@ -141,7 +141,7 @@ def capture_spec(pid: int, options: CaptureOptions) -> capture_pb2.CaptureSpec:
     asked = {name: value for name, value in options.items() if value is not None}
     unknown = sorted(set(asked) - {row.keyword for row in _ROWS})
     if unknown:
-        raise TypeError(f"there is no option {', '.join(unknown)}; there are: "
+        raise TypeError(f"unknown option {', '.join(unknown)}; the options are "
                         f"{', '.join(sorted({row.keyword for row in _ROWS}))}")
     spec = _checked(capture_pb2.CaptureSpec, target=target(pid),
                     mode=_one_of("mode", _choices(_MODE.field), asked.get("mode") or "sample"))

@@ -47,7 +47,7 @@ TEST_F(CompletionTest, EveryShellGetsEveryOption) {
                              "max-overhead", "locals", "speedscope", "captures", "cancel", "follow"}) {
       EXPECT_NE(script.find(word), std::string::npos) << word << " for " << shell;
     }
-    EXPECT_EQ(script.find("native"), std::string::npos) << "what is not in this version is not offered";
+    EXPECT_EQ(script.find("native"), std::string::npos) << "what is not supported is not offered";
   }
 }
 

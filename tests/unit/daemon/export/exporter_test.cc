@@ -251,7 +251,7 @@ TEST(ExportTest, AHeaderOfSeveralCapturesHoldsWhatIsTrueOfAllOfThem) {
   const std::string both = Export(SampleTrace() + LongTrace(2), ExportFormat::kText).bytes;
   const std::string header = both.substr(0, both.find("All threads"));
   for (const char* fact :
-       {"captures: 2 ", "processes: 2 ", "samples: 2,219 ", "durations together: 2.40 s", "mean rate: 500 Hz",
+       {"captures: 2 ", "processes: 2 ", "samples: 2,219 ", "total duration: 2.40 s", "mean rate: 500 Hz",
         "brief stops: 2 ", "more than 200 us late: 6 ", "idle samples left out: 240 ", "mean overhead: 0.50 %"}) {
     EXPECT_NE(header.find(fact), std::string::npos) << fact << " in " << header;
   }

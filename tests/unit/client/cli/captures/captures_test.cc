@@ -85,7 +85,7 @@ TEST(CapturesText, ACancelledOneSaysSo) {
   EXPECT_NE(EventLine(cancelled, {}).find("(cancelled; the collector was killed)"), std::string::npos);
   cancelled = Ended();
   cancelled.end_message.clear();
-  EXPECT_NE(EventLine(cancelled, {}).find("(as asked)"), std::string::npos);
+  EXPECT_NE(EventLine(cancelled, {}).find("(completed)"), std::string::npos);
 }
 
 TEST(CapturesText, AFailureIsReportedWithItsReason) {
