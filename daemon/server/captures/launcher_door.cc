@@ -20,9 +20,9 @@ Result<void> Explain(const ExaminedPeer& peer) {
       return Unauthenticated("the client is outside the PID namespace of ptrace-profd",
                              "run ptrace-profd in the PID namespace of the host");
     case PeerVerdict::kNoUser:
-      return Unauthenticated(
-          fmt::format("process {} connects as a user without an id in this user namespace ({})", peer.pid.value, peer.who.uid.value),
-          "connect as a user that has an ID in the user namespace of ptrace-profd");
+      return Unauthenticated(fmt::format("process {} connects as a user without an id in this user namespace ({})",
+                                         peer.pid.value, peer.who.uid.value),
+                             "connect as a user that has an ID in the user namespace of ptrace-profd");
     case PeerVerdict::kOtherNamespace:
       return Unauthenticated(
           fmt::format("process {} (user {} here) connects from another user namespace, where different rights apply",
