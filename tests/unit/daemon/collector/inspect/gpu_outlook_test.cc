@@ -70,7 +70,7 @@ TEST(JudgeGpu, AJobWithoutCudaHasNothingToRecord) {
   outlook.has_driver = false;
   outlook.release = CudaRelease{10, 0};
   EXPECT_EQ(JudgeGpu(kPid, outlook).verdict, Verdict::kOk);
-  EXPECT_NE(JudgeGpu(kPid, outlook).cause.find("not begun"), std::string::npos);
+  EXPECT_NE(JudgeGpu(kPid, outlook).cause.find("not used CUDA yet"), std::string::npos);
 }
 
 TEST(JudgeGpu, SaysWhatACaptureWouldMeet) {
