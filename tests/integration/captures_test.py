@@ -341,7 +341,7 @@ class Refusals(CapturesCase):
         first, second = self.begin(), self.begin()
         common = os.path.commonprefix([first, second])
         said = self.refuse(2, "captures", "cancel", common, "--host", self.place.address, says=[first, second])
-        self.assertTrue(re.search("beginning of 2", said), said)
+        self.assertTrue(re.search("matches 2 captures", said), said)
         self.refuse(3, "captures", "fetch", "nosuch", "--host", self.place.address, says=["nosuch", "captures list"])
         for words in (["captures"], ["captures", "frob"], ["captures", "watch"]):
             self.refuse(2, *words)

@@ -257,7 +257,7 @@ class Service(DaemonCase):
         self.assertEqual(state_of(first.end()[-1]), "STATE_SUCCEEDED")  # after 200 ms
         too_long = self.probe(daemon, "create", target.pid, 1000).end()[-1]
         self.assertTrue(too_long.startswith("error RESOURCE_EXHAUSTED"), too_long)
-        self.assertIn("captures of 0.2 s", too_long)
+        self.assertIn("the limit for a capture is 0.2 s", too_long)
         waiting = subprocess.Popen(["sleep", "1000"])
         self.addCleanup(waiting.wait)
         self.addCleanup(waiting.kill)

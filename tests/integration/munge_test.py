@@ -113,7 +113,7 @@ class Callers(MungeCase):
     def test_who_is_not_in_the_rule_is_nobody(self):
         mine = self.target()
         self.refused(self.ask(BOB, "dump", "--pid", mine), f"according to MUNGE, this call is by user {BOB}",
-                     "the identity 'login' is not", "hint: ")
+                     "the identity 'login' may not act as that user", "hint: ")
         self.refused(self.ask(0, "dump", "--pid", mine), "is by user 0")
         self.refused(self.ask(BOB, "dump", "--pid", mine, user=ALICE), f"is by user {BOB}")
         entry = self.audited(munge_uid=BOB, outcome="refused")[0]

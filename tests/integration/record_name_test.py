@@ -74,7 +74,7 @@ class Names(TerminalCase):
         run = self.record("--wait")
         run.hear("waiting")
         self.assertRecords(run, self.named())
-        self.assertEqual(run.words().count("waiting"), 1)
+        self.assertEqual(run.words().count("waiting for a Python process"), 1)
 
     def test_interrupt_ends_the_waiting(self):
         run = self.record("--wait", "1h")
