@@ -19,10 +19,10 @@
 #include "daemon/collector/calls/call_filter.h"
 #include "daemon/collector/calls/call_names.h"
 #include "daemon/collector/calls/call_replayer.h"
+#include "daemon/collector/calls/call_threads.h"
 #include "daemon/collector/calls/landmarks.h"
 #include "daemon/collector/calls/step_marker.h"
 #include "daemon/collector/calls/target_objects.h"
-#include "daemon/collector/calls/traced_threads.h"
 #include "daemon/collector/calls/tracer_stub.h"
 #include "daemon/collector/target/capture_context.h"
 #include "daemon/collector/target/opened_process.h"
@@ -72,7 +72,7 @@ class CallTracer {
   struct Ring {
     RemoteAddr thread_state;  // of the thread that uses it now; null: none
     Tid tid;
-    TracedThread* thread = nullptr;
+    CallThread* thread = nullptr;
   };
 
   CallTracer(OpenedProcess process, const CaptureContext& context);
@@ -106,7 +106,7 @@ class CallTracer {
   Nanos begin_;
   Nanos arming_stop_;
   std::vector<Ring> rings_;
-  TracedThreads threads_;
+  CallThreads threads_;
   std::set<int64_t> other_interpreters_;  // ids
   std::vector<pp_record> records_;
   std::vector<uint64_t> waiting_;  // by ring: records to read in this drain

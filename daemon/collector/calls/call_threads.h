@@ -22,8 +22,8 @@
 namespace ptrace_prof {
 
 // A thread state and the kernel thread that ran it when its ring was claimed.
-struct TracedThread {
-  TracedThread(const CaptureContext& context, ThreadHandle handle, CallContext& calls, StepMarker& steps, Nanos begin)
+struct CallThread {
+  CallThread(const CaptureContext& context, ThreadHandle handle, CallContext& calls, StepMarker& steps, Nanos begin)
       : sink(context.writer, handle, &steps),
         filter(sink, LeastOf(context)),
         gate(steps, Ungated(LeastOf(context))),
@@ -56,7 +56,7 @@ struct ArmingInstant {
   std::vector<RingFacts> rings;  // as they were then
 };
 
-class TracedThreads {
+class CallThreads {
  public:
   // All outlive this object.
   struct Parts {
@@ -69,12 +69,12 @@ class TracedThreads {
     StepMarker& steps;
   };
 
-  TracedThreads(const CaptureContext& context, const Parts& parts) : context_(context), parts_(parts) {}
+  CallThreads(const CaptureContext& context, const Parts& parts) : context_(context), parts_(parts) {}
 
   // With the stacks of that instant, which become the open calls of each thread.
   void Begin(ArmingInstant instant, const std::vector<ThreadAtArming>& threads);
   // The thread that a ring belongs to. It lives as long as this object.
-  TracedThread* Of(const RingFacts& facts);
+  CallThread* Of(const RingFacts& facts);
   bool HasOpen(RemoteAddr code) const;  // on the stack of some thread
   void Finish(Nanos when);
   void CountInto(Accounting& accounting) const;
@@ -84,14 +84,14 @@ class TracedThreads {
   ThreadHandle AddUnseen(Tid tid);
   SnapshotFrame DescribeFrame(const RawFrame& frame);
   void AddSnapshot(const ThreadAtArming& at);
-  std::unique_ptr<TracedThread> Make(ThreadHandle handle) {
-    return std::make_unique<TracedThread>(context_, handle, parts_.calls, parts_.steps, instant_.time);
+  std::unique_ptr<CallThread> Make(ThreadHandle handle) {
+    return std::make_unique<CallThread>(context_, handle, parts_.calls, parts_.steps, instant_.time);
   }
 
   const CaptureContext context_;
   const Parts parts_;
   ArmingInstant instant_;
-  ThreadTable<TracedThread> threads_;
+  ThreadTable<CallThread> threads_;
 };
 
 }  // namespace ptrace_prof

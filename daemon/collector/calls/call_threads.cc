@@ -1,4 +1,4 @@
-#include "daemon/collector/calls/traced_threads.h"
+#include "daemon/collector/calls/call_threads.h"
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ void MarkOwn(RemoteAddr text, std::vector<SnapshotFrame>& frames) {
 
 }  // namespace
 
-void TracedThreads::Begin(ArmingInstant instant, const std::vector<ThreadAtArming>& threads) {
+void CallThreads::Begin(ArmingInstant instant, const std::vector<ThreadAtArming>& threads) {
   instant_ = std::move(instant);
   const auto is_known = [this](const ThreadAtArming& at) { return TrackOf(at.entry) != nullptr; };
   if (!std::ranges::all_of(threads, is_known)) {
@@ -34,18 +34,18 @@ void TracedThreads::Begin(ArmingInstant instant, const std::vector<ThreadAtArmin
   }
 }
 
-ThreadTrack* TracedThreads::TrackOf(const ThreadEntry& entry) {
+ThreadTrack* CallThreads::TrackOf(const ThreadEntry& entry) {
   ThreadTrack* track = parts_.roster.Find(entry.state.value);
   return track != nullptr && track->entry.IsSameThread(entry) ? track : nullptr;
 }
 
 // For a thread that ended before it could be looked at.
-ThreadHandle TracedThreads::AddUnseen(Tid tid) {
+ThreadHandle CallThreads::AddUnseen(Tid tid) {
   return context_.writer.AddThread(
       {.pid = parts_.pid, .tid = tid, .ns_tid = tid, .name = fmt::format("thread {}", tid.value)});
 }
 
-SnapshotFrame TracedThreads::DescribeFrame(const RawFrame& frame) {
+SnapshotFrame CallThreads::DescribeFrame(const RawFrame& frame) {
   SnapshotFrame described{.code = RemoteAddr(frame.code), .address = RemoteAddr(frame.address)};
   const Layout& layout = parts_.layout;
   if (layout.Has(&Layout::code_instructions)) {
@@ -60,7 +60,7 @@ SnapshotFrame TracedThreads::DescribeFrame(const RawFrame& frame) {
   return described;
 }
 
-void TracedThreads::AddSnapshot(const ThreadAtArming& at) {
+void CallThreads::AddSnapshot(const ThreadAtArming& at) {
   const ThreadTrack* track = TrackOf(at.entry);
   if (track == nullptr && at.frames.empty()) {
     return;  // there is nothing to write about it yet
@@ -95,8 +95,8 @@ void TracedThreads::AddSnapshot(const ThreadAtArming& at) {
   threads_.Put(at.entry.state, tid, std::move(thread));
 }
 
-TracedThread* TracedThreads::Of(const RingFacts& facts) {
-  TracedThread* known = threads_.Find(facts.thread_state, facts.tid);
+CallThread* CallThreads::Of(const RingFacts& facts) {
+  CallThread* known = threads_.Find(facts.thread_state, facts.tid);
   if (known != nullptr && !known->finished) {
     return known;
   }
@@ -114,19 +114,19 @@ TracedThread* TracedThreads::Of(const RingFacts& facts) {
   return &threads_.Put(facts.thread_state, facts.tid, std::move(thread));
 }
 
-bool TracedThreads::HasOpen(RemoteAddr code) const {
+bool CallThreads::HasOpen(RemoteAddr code) const {
   bool is_open = false;
-  threads_.ForEach([&](const TracedThread& one) { is_open = is_open || one.replayer.HasOpen(code); });
+  threads_.ForEach([&](const CallThread& one) { is_open = is_open || one.replayer.HasOpen(code); });
   return is_open;
 }
 
-void TracedThreads::Finish(Nanos when) {
-  threads_.ForEach([when](TracedThread& thread) { thread.Finish(when); });
+void CallThreads::Finish(Nanos when) {
+  threads_.ForEach([when](CallThread& thread) { thread.Finish(when); });
 }
 
-void TracedThreads::CountInto(Accounting& accounting) const {
+void CallThreads::CountInto(Accounting& accounting) const {
   accounting.calls_left_out = accounting.events_outside_steps = 0;
-  threads_.ForEach([&](const TracedThread& thread) {
+  threads_.ForEach([&](const CallThread& thread) {
     accounting.calls_left_out += thread.filter.left_out();
     accounting.events_outside_steps += thread.gate.left_out();
   });
