@@ -9,11 +9,11 @@ pp_library(daemon/collector
           collector/target/child_count.cc collector/gpu/clock_fit.cc collector/target/cpu_of_others.cc collector/calls/entry_wait.cc
           collector/gpu/gpu_annotations.cc collector/gpu/gpu_call_sites.cc collector/gpu/gpu_calls.cc collector/gpu/gpu_calls_table.cc
           collector/gpu/gpu_capture.cc collector/gpu/gpu_clock.cc collector/gpu/gpu_decoder.cc collector/gpu/gpu_detail.cc collector/gpu/gpu_early.cc
-          collector/gpu/gpu_engine_wait.cc
+          collector/gpu/gpu_engine_wait.cc collector/gpu/gpu_entry.cc
           collector/gpu/gpu_graph_captures.cc
           collector/gpu/gpu_inventory.cc collector/gpu/gpu_joiner.cc collector/gpu/gpu_launch_stacks.cc collector/gpu/gpu_library_notices.cc collector/gpu/gpu_launches.cc
           collector/gpu/gpu_names.cc collector/gpu/gpu_operation_name.cc collector/gpu/gpu_shim_boot.cc
-          collector/gpu/gpu_silence.cc collector/gpu/gpu_time_check.cc
+          collector/gpu/gpu_silence.cc collector/gpu/gpu_status.cc collector/gpu/gpu_time_check.cc
           collector/target/interpreter_watch.cc collector/calls/landmarks.cc
           collector/sample/locals_reader.cc collector/calls/mapped_functions.cc collector/calls/module_call.cc collector/target/opened_process.cc collector/sample/pacer.cc collector/target/patient_open.cc
           collector/sample/process_sampler.cc collector/sample/round_times.cc
