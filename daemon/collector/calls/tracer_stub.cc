@@ -9,6 +9,7 @@
 
 #include "attach/inject/signal_handlers.h"
 #include "attach/inject/stub_kind.h"
+#include "daemon/collector/calls/call_replayer.h"
 #include "daemon/collector/calls/stub_boot.h"
 #include "daemon/collector/target/patient_open.h"
 #include "daemon/collector/target/start_wait.h"
