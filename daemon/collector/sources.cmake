@@ -9,11 +9,11 @@ pp_library(daemon/collector
           collector/target/child_count.cc collector/gpu/clock_fit.cc collector/target/cpu_of_others.cc collector/calls/entry_wait.cc
           collector/gpu/gpu_annotations.cc collector/gpu/gpu_call_sites.cc collector/gpu/gpu_calls.cc collector/gpu/gpu_calls_table.cc
           collector/gpu/gpu_capture.cc collector/gpu/gpu_clock.cc collector/gpu/gpu_decoder.cc collector/gpu/gpu_detail.cc collector/gpu/gpu_early.cc
-          collector/gpu/gpu_engine_wait.cc
+          collector/gpu/gpu_engine_wait.cc collector/gpu/gpu_entry.cc
           collector/gpu/gpu_graph_captures.cc
           collector/gpu/gpu_inventory.cc collector/gpu/gpu_joiner.cc collector/gpu/gpu_launch_stacks.cc collector/gpu/gpu_library_notices.cc collector/gpu/gpu_launches.cc
           collector/gpu/gpu_names.cc collector/gpu/gpu_operation_name.cc collector/gpu/gpu_shim_boot.cc
-          collector/gpu/gpu_silence.cc collector/gpu/gpu_time_check.cc
+          collector/gpu/gpu_silence.cc collector/gpu/gpu_status.cc collector/gpu/gpu_time_check.cc
           collector/target/interpreter_watch.cc collector/calls/landmarks.cc
           collector/sample/locals_reader.cc collector/calls/mapped_functions.cc collector/calls/module_call.cc collector/target/opened_process.cc collector/sample/pacer.cc collector/target/patient_open.cc
           collector/sample/process_sampler.cc collector/sample/round_times.cc
@@ -21,7 +21,7 @@ pp_library(daemon/collector
           collector/target/frame_codes.cc collector/sample/instant_reader.cc collector/sample/instant_reader_together.cc collector/target/stack_builder.cc collector/sample/standstill.cc
           collector/sample/stop_times.cc
           collector/target/start_wait.cc collector/calls/step_marker.cc collector/calls/sampled_instead.cc collector/calls/stub_boot.cc
-          collector/calls/target_objects.cc collector/calls/thread_at_arming.cc collector/target/thread_roster.cc collector/target/thread_state_watch.cc collector/calls/tick_clock.cc collector/target/watched_threads.cc
+          collector/calls/target_objects.cc collector/calls/thread_at_arming.cc collector/target/thread_roster.cc collector/target/thread_state_watch.cc collector/calls/tick_clock.cc collector/calls/call_threads.cc collector/calls/tracer_stub.cc collector/target/watched_threads.cc
   DEPS pp_daemon_collector_inspect pp_daemon_collector_nvml pp_daemon_trace pp_symbolizer_cpython pp_attach_inject pp_attach_stub_image pp_attach_ptrace pp_attach_proc
        pp_attach_base)
 # The composition root of the collector, with everything that may access a target.

@@ -8,44 +8,23 @@
 
 #include "attach/base/clean_text.h"
 #include "attach/inject/gpu_failure.h"
-#include "attach/inject/stub_kind.h"
-#include "attach/proc/maps.h"
-#include "daemon/collector/calls/stub_boot.h"
 #include "daemon/collector/gpu/gpu_library_notices.h"
-#include "daemon/collector/gpu/gpu_shim_boot.h"
 #include "daemon/collector/inspect/gpu_library.h"
-#include "daemon/collector/inspect/gpu_outlook.h"
-#include "daemon/collector/inspect/torch_profiler.h"
-#include "daemon/collector/nvml/nvml_counters.h"
 #include "daemon/collector/target/patient_open.h"
-#include "daemon/collector/target/start_wait.h"
 
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kShimPatience = Nanos::FromSeconds(5);     // until the shim is loaded
 constexpr Nanos kAttachPatience = Nanos::FromSeconds(10);  // until CUPTI records
-constexpr Nanos kMemoryPatience = Nanos::FromMillis(500);  // until the driver answers
 constexpr Nanos kSettleEvery = Nanos::FromMillis(100);
 constexpr Nanos kGpuTotalsEvery = Nanos::FromMillis(500);
-constexpr Nanos kUnsureOfBudget =
+constexpr Nanos kBufferClockError =
     Nanos::FromMillis(1);  // error of a buffer's clock: its thread may have waited between two reads
 constexpr size_t kBytesAtOnce = size_t{16} << 20;            // of buffers, before the other sources have their turn
 constexpr Nanos kRemembered = Nanos::FromSeconds(5);         // records may come that late
 constexpr Nanos kLaunchRemembered = Nanos::FromSeconds(60);  // launches are few, and their calls may take long
 // From CUPTI 13.1 update 1 on, correlations of graphs are right in later sessions of a process too.
 constexpr uint32_t kLinksGraphsAgain = 130101;
-// If calls are not traced: launches per second and thread whose stacks are taken.
-constexpr uint32_t kLaunchRate = 200;
-constexpr uint32_t kGraphRate = 20;
-
-GpuDetail DetailOf(v1::GpuDetail detail) {
-  switch (detail) {
-    case v1::GPU_DETAIL_COARSE: return GpuDetail::kCoarse;
-    case v1::GPU_DETAIL_FULL: return GpuDetail::kFull;
-    default: return GpuDetail::kDefault;
-  }
-}
 
 }  // namespace
 
@@ -59,63 +38,29 @@ GpuCapture::GpuCapture(const RecordedProcess& target, GpuStackKind stacks, const
       sites_(target.pid, target.roster, *context.history, launch_stacks_, context.stacks, context.writer, stacks),
       joiner_(target.pid, context.writer, context.stacks, names_, clock_, sites_),
       annotations_(context.writer, texts_, clock_, sites_),
-      wanted_(DetailOf(context.request.spec().gpu())) {
-  accounting_.pid = target.pid;
-  accounting_.state = GpuCaptureState::kStarting;
+      wishes_(WishesFor(context, stacks == GpuStackKind::kSampled)),
+      wanted_(wishes_.detail),
+      status_(target.pid, context.writer) {
+  status_.accounting().launch_rate = wishes_.launch_rate;
+  status_.accounting().graph_rate = wishes_.graph_rate;
 }
 
-// A job that has nearly filled its GPU could run out of memory because of CUPTI.
-Result<void> GpuCapture::CheckMemory() {
-  if (context_.request.spec().force()) {
-    return {};
-  }
-  const auto free = context_.gpus != nullptr ? context_.gpus->FreeMemoryOf(target_.pid, kMemoryPatience) : std::nullopt;
-  memory_is_unknown_ = !free.has_value();
-  return free.has_value() ? CheckGpuMemory(target_.pid, *free) : Result<void>();
-}
-
-Result<GpuInjection> GpuCapture::Inject(const std::function<bool()>& go_on) {
-  const bool is_sampled = stacks_ == GpuStackKind::kSampled;
-  const GpuWishes wishes{.detail = DetailOf(context_.request.spec().gpu()),
-                         .force = context_.request.spec().force(),
-                         .launch_rate = is_sampled ? kLaunchRate : 0,
-                         .graph_rate = is_sampled ? kGraphRate : 0};
-  accounting_.launch_rate = wishes.launch_rate;
-  accounting_.graph_rate = wishes.graph_rate;
-  PP_ASSIGN_OR_RETURN(pp_gpu_boot boot,
-                      DescribeForGpuShim(target_.pid, target_.memory, target_.process.python, wishes));
-  if (!context_.request.spec().force()) {
-    PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(target_.pid));
-    GpuOutlook outlook = LookAtGpu(target_.pid, regions);
-    outlook.torch_profiler = CheckTorchProfiler(target_.pid, target_.memory, target_.process.python);
-    PP_RETURN_IF_ERROR(CheckGpuCompany(target_.pid, outlook));
-  }
-  PP_RETURN_IF_ERROR(CheckMemory());
-  PP_ASSIGN_OR_RETURN(InjectionTarget into, DescribeForInjection(target_.pid, target_.memory, target_.process.python));
-  into.force = context_.request.spec().force();
-  into.script_files = context_.scripts;
-  boot.nonce = MakeNonce();
-  PP_ASSIGN_OR_RETURN(GpuShimFile shim, GpuShimFile::Carried());
-  shim.Fill(boot);
-  return InjectGpu(into, target_.memory, shim,
-                   {MonotonicNow() + kShimPatience, go_on, StartedStill(target_.pid, target_.memory, target_.process)});
-}
-
-bool GpuCapture::WantsAnnotations() const { return DetailOf(context_.request.spec().gpu()) == GpuDetail::kFull; }
+bool GpuCapture::WantsAnnotations() const { return wishes_.detail == GpuDetail::kFull; }
 
 Result<void> GpuCapture::Prepare(const GoOn& go_on) {
   if (auto named = NvtxInjectionOf(target_.pid); named.has_value()) {
     nvtx_injection_ = std::move(named).value();
   }
-  auto injected = Inject(go_on);
-  if (injected.has_error() && target_.process.HasExeced(target_.memory)) {
-    injected = LostWhileOpened(target_.pid);
+  auto entry = EnterGpu(target_, context_, wishes_, go_on);
+  if (entry.has_error() && target_.process.HasExeced(target_.memory)) {
+    entry = LostWhileOpened(target_.pid);
   }
-  if (injected.has_error()) {
-    refusal_ = std::move(injected).error();
+  if (entry.has_error()) {
+    refusal_ = std::move(entry).error();
     return *refusal_;
   }
-  injection_.emplace(std::move(injected).value());
+  memory_is_unknown_ = entry.value().memory_is_unknown;
+  injection_.emplace(std::move(entry).value().injection);
   injection_->arena.TouchAll();
   attach_deadline_ = MonotonicNow() + kAttachPatience;
   return {};
@@ -139,33 +84,23 @@ void GpuCapture::KeepAlive() {
   }
 }
 
+void GpuCapture::Refuse(const Error& error) {
+  const Nanos now = MonotonicNow();
+  status_.Refuse(now, error);
+  Account(now);
+}
+
+void GpuCapture::End(const Error& error) {
+  const Nanos now = MonotonicNow();
+  annotations_.Close(now);
+  coverage_.End(now);
+  status_.End(now, error);
+}
+
 void GpuCapture::Abandon() {
   if (injection_.has_value()) {
     injection_->arena.AskToLeave(GpuLeave::kNow);
   }
-}
-
-void GpuCapture::Refuse(const Error& error) {
-  accounting_.state = GpuCaptureState::kRefused;
-  accounting_.reason = ReasonOf(error);
-  accounting_.message = error.message;
-  accounting_.remedy = error.remedy;
-  const Nanos now = MonotonicNow();
-  context_.writer.AddNotice(now, fmt::format("the GPU is not recorded: {}{}{}", error.message,
-                                             error.remedy.empty() ? "" : "; ", error.remedy));
-  Account(now);
-}
-
-// The recording ended before the capture.
-void GpuCapture::End(const Error& error) {
-  annotations_.Close(MonotonicNow());
-  coverage_.End(MonotonicNow());
-  accounting_.state = GpuCaptureState::kEnded;
-  accounting_.reason = ReasonOf(error);
-  accounting_.message = error.message;
-  accounting_.remedy = error.remedy;
-  context_.writer.AddNotice(MonotonicNow(), fmt::format("the GPU is not recorded any more: {}{}{}", error.message,
-                                                        error.remedy.empty() ? "" : "; ", error.remedy));
 }
 
 // False: refused.
@@ -196,7 +131,7 @@ bool GpuCapture::TakeClock(const GpuLibrary& library) {
 
 void GpuCapture::BeginRecording() {
   const GpuLibrary library = injection_->arena.library();
-  accounting_.cupti_version = library.version;
+  status_.accounting().cupti_version = library.version;
   if (!TakeClock(library)) {
     return;
   }
@@ -206,7 +141,7 @@ void GpuCapture::BeginRecording() {
   if (injection_->sessions_before > 0 && library.version < kLinksGraphsAgain) {
     joiner_.DistrustGraphs();
   }
-  accounting_.state = GpuCaptureState::kRecording;
+  status_.Begin();
   for (const std::string& notice : GpuLibraryNotices(target_.pid, library)) {
     context_.writer.AddNotice(MonotonicNow(), notice);
   }
@@ -237,13 +172,13 @@ void GpuCapture::Follow(Nanos now) {
       }
       break;
     case GpuState::kFailed:
-      if (accounting_.state == GpuCaptureState::kStarting) {
+      if (status_.is_starting()) {
         Refuse(injection_->arena.Failure(target_.pid));
         injection_->arena.AskToLeave(GpuLeave::kNow);  // it waits until its state was seen
       }
       break;
     case GpuState::kLeft:
-      if (accounting_.state == GpuCaptureState::kRecording || accounting_.state == GpuCaptureState::kNoKernels) {
+      if (status_.is_recording() || status_.sees_no_kernels()) {
         if (const Error failure = injection_->arena.Failure(target_.pid); failure.code != Code::kOk) {
           End(failure);
         }
@@ -251,7 +186,7 @@ void GpuCapture::Follow(Nanos now) {
       break;
     case GpuState::kNone:
     case GpuState::kAttaching:
-      if (accounting_.state == GpuCaptureState::kStarting && now > attach_deadline_) {
+      if (status_.is_starting() && now > attach_deadline_) {
         const Error late = NotUpInTime(fmt::format("within {:.0f} s", kAttachPatience.seconds()));
         injection_->arena.AskToLeave(GpuLeave::kNow);
         Refuse(late);
@@ -285,7 +220,7 @@ void GpuCapture::TakeBuffers() {
     return;
   }
   bool is_first = true;
-  accounting_.buffers += arena.Drain(
+  status_.accounting().buffers += arena.Drain(
       [this, &is_first](const GpuBatch& batch) {
         if (std::exchange(is_first, false)) {
           names_.NewRound();
@@ -294,7 +229,7 @@ void GpuCapture::TakeBuffers() {
         clock_.Saw(batch.clock.realtime, batch.clock.monotonic);
         // Used only if the ring has no readings, as the error of those is known.
         if (!clock_.is_known() && !clock_.is_fitted()) {
-          clock_.AddPair(batch.clock.realtime, batch.clock.monotonic, kUnsureOfBudget);
+          clock_.AddPair(batch.clock.realtime, batch.clock.monotonic, kBufferClockError);
         }
         Decode(batch);
       },
@@ -306,65 +241,35 @@ void GpuCapture::Account(Nanos now) {
   next_account_ = now + kGpuTotalsEvery;
   if (injection_.has_value()) {
     const GpuCounts counts = injection_->arena.counts();
-    accounting_.dropped = counts.dropped;
-    accounting_.declined_buffers = counts.declined + counts.discarded + counts.invalid;
-    accounting_.stacks_refused = counts.stacks_refused;
-    accounting_.stacks_lost = counts.stacks_lost;
-    accounting_.unknown_records = decoder_.has_value() ? decoder_->unknown() : 0;
+    status_.accounting().dropped = counts.dropped;
+    status_.accounting().declined_buffers = counts.declined + counts.discarded + counts.invalid;
+    status_.accounting().stacks_refused = counts.stacks_refused;
+    status_.accounting().stacks_lost = counts.stacks_lost;
+    status_.accounting().unknown_records = decoder_.has_value() ? decoder_->unknown() : 0;
   }
-  joiner_.CountInto(accounting_);
-  annotations_.CountInto(accounting_);
-  accounting_.uncovered_ns = static_cast<uint64_t>(coverage_.Missing(now, clock_.unsure()).value);
+  joiner_.CountInto(status_.accounting());
+  annotations_.CountInto(status_.accounting());
+  status_.accounting().uncovered_ns = static_cast<uint64_t>(coverage_.Missing(now, clock_.unsure()).value);
   LookAtTimes();
   LookAtSilence(now);
-  context_.writer.AddGpuAccounting(accounting_);
+  context_.writer.AddGpuAccounting(status_.accounting());
 }
 
 void GpuCapture::LookAtSilence(Nanos now) {
   const bool is_nothing = has_finished_ && joiner_.silence().heard().value == 0;
-  const GpuSilence::State silence = is_nothing ? joiner_.silence().AtEndOfNothing(now) : joiner_.silence().At(now);
-  const bool sees_none = silence != GpuSilence::State::kNone;
-  if (sees_none && accounting_.state == GpuCaptureState::kRecording) {
-    accounting_.state = GpuCaptureState::kNoKernels;
-    accounting_.reason = Reason::kNoKernelsSeen;
-    accounting_.message = accounting_.kernels + accounting_.invalid == 0
-                              ? "calls that launch kernels or graphs were seen, but no kernel"
-                              : "calls that launch kernels or graphs were seen, but no kernel of the latest ones";
-  } else if (!sees_none && accounting_.state == GpuCaptureState::kNoKernels) {
-    accounting_.state = GpuCaptureState::kRecording;
-    accounting_.reason = Reason::kUnspecified;
-    accounting_.message.clear();
-  }
-  if (accounting_.state == GpuCaptureState::kNoKernels) {
-    ReportSilence(now, silence);
-  }
-}
-
-// Reports once, and once more when a guess becomes certain.
-void GpuCapture::ReportSilence(Nanos now, GpuSilence::State silence) {
-  if (silence <= reported_silence_) {
-    return;
-  }
-  reported_silence_ = silence;
-  const bool is_certain = silence == GpuSilence::State::kCertain;
-  const bool has_begun = accounting_.kernels + accounting_.invalid > 0;
-  context_.writer.AddNotice(
-      now, fmt::format("process {} launches kernels or graphs{}, but CUPTI reports no kernel{}: {}its tracing may be "
-                       "broken until the process ends (by a second tool, or an earlier session of a profiler)",
-                       target_.pid.value, is_certain ? " and waits for them" : "", has_begun ? " any more" : "",
-                       is_certain ? "" : "a kernel may run very long, a graph may still be in capture, or "));
+  status_.TakeSilence(now, is_nothing ? joiner_.silence().AtEndOfNothing(now) : joiner_.silence().At(now));
 }
 
 void GpuCapture::LookAtTimes() {
-  const std::optional<Error> lost = times_.Look(target_.pid, accounting_, joiner_.zeros());
-  if (lost.has_value() && accounting_.state == GpuCaptureState::kRecording && unreported_ == 0) {
+  const std::optional<Error> lost = times_.Look(target_.pid, status_.accounting(), joiner_.zeros());
+  if (lost.has_value() && status_.is_recording() && unreported_ == 0) {
     End(*lost);
     injection_->arena.AskToLeave(HowToLeave());
   }
 }
 
 void GpuCapture::Poll(Nanos now, Nanos known_until) {
-  if (!injection_.has_value() || accounting_.state == GpuCaptureState::kRefused) {
+  if (!injection_.has_value() || status_.is_refused()) {
     return;
   }
   injection_->arena.RenewLease();
@@ -397,7 +302,7 @@ GpuLeave GpuCapture::HowToLeave() const {
 }
 
 void GpuCapture::Disarm(Nanos patience, const std::function<void()>& meanwhile) {
-  if (!injection_.has_value() || accounting_.state == GpuCaptureState::kRefused) {
+  if (!injection_.has_value() || status_.is_refused()) {
     return;
   }
   GpuArena& arena = injection_->arena;
@@ -425,7 +330,7 @@ void GpuCapture::Disarm(Nanos patience, const std::function<void()>& meanwhile) 
                                           "slower until the process ends (by 10 to 50 % in known cases)",
                                           target_.pid.value, stays));
   }
-  if (accounting_.state == GpuCaptureState::kStarting) {
+  if (status_.is_starting()) {
     Refuse(not_up);
   }
   if (decoder_.has_value()) {
@@ -447,11 +352,11 @@ void GpuCapture::TakeTheRest(bool is_gone) {
   }
   // Not more than exist: a hostile target may go on counting and giving back.
   const uint64_t completed = arena.counts().completed;
-  const uint64_t most = accounting_.buffers + arena.shape().slots;
-  while (completed > accounting_.buffers && accounting_.buffers < most) {
-    const uint64_t before = accounting_.buffers;
+  const uint64_t most = status_.accounting().buffers + arena.shape().slots;
+  while (completed > status_.accounting().buffers && status_.accounting().buffers < most) {
+    const uint64_t before = status_.accounting().buffers;
     TakeBuffers();
-    if (accounting_.buffers == before) {
+    if (status_.accounting().buffers == before) {
       break;
     }
   }
@@ -461,7 +366,7 @@ void GpuCapture::TakeTheRest(bool is_gone) {
 // Records whose times could not be converted are counted like records with impossible times.
 void GpuCapture::ReportUnreported() {
   const bool is_ours = !clock_.is_fitted() || clock_.is_known();
-  if (!is_ours && accounting_.state == GpuCaptureState::kRecording) {
+  if (!is_ours && status_.is_recording()) {
     End(Because(
         Reason::kConflictSubscriber,
         fmt::format(

@@ -20,9 +20,11 @@
 #include "daemon/collector/gpu/gpu_coverage.h"
 #include "daemon/collector/gpu/gpu_decoder.h"
 #include "daemon/collector/gpu/gpu_detail.h"
+#include "daemon/collector/gpu/gpu_entry.h"
 #include "daemon/collector/gpu/gpu_joiner.h"
 #include "daemon/collector/gpu/gpu_launch_stacks.h"
 #include "daemon/collector/gpu/gpu_names.h"
+#include "daemon/collector/gpu/gpu_status.h"
 #include "daemon/collector/gpu/gpu_time_check.h"
 #include "daemon/collector/target/capture_context.h"
 #include "daemon/collector/target/source.h"
@@ -45,8 +47,6 @@ class GpuCapture final : public Source {
   void Finish(Nanos now) override;
 
  private:
-  Result<void> CheckMemory();
-  Result<GpuInjection> Inject(const std::function<bool()>& go_on);
   void Refuse(const Error& error);
   void End(const Error& error);
   void Follow(Nanos now);
@@ -62,7 +62,6 @@ class GpuCapture final : public Source {
   void Account(Nanos now);
   void LookAtTimes();
   void LookAtSilence(Nanos now);
-  void ReportSilence(Nanos now, GpuSilence::State silence);
   void ReportUnread(Nanos now);
   GpuLeave HowToLeave() const;
   bool WantsAnnotations() const;
@@ -79,12 +78,13 @@ class GpuCapture final : public Source {
   GpuThreadSites sites_;
   GpuJoiner joiner_;
   GpuAnnotations annotations_;
+  const GpuWishes wishes_;
   const GpuWantedCalls wanted_;
+  GpuStatus status_;
   std::optional<GpuInjection> injection_;
   std::optional<Error> refusal_;               // of Prepare
   std::optional<std::string> nvtx_injection_;  // where NVTX calls of the process go; nullopt: unknown
   std::optional<GpuDecoder> decoder_;
-  GpuAccounting accounting_;
   GpuCoverage coverage_;
   Nanos attach_deadline_;
   Nanos next_settle_;
@@ -93,7 +93,6 @@ class GpuCapture final : public Source {
   uint64_t unreported_ = 0;  // records left out at the end, because CUPTI's clock was not fitted to ours
   bool is_over_ = false;     // no clock readings and no buffers come any more
   bool memory_is_unknown_ = false;
-  GpuSilence::State reported_silence_ = GpuSilence::State::kNone;
   bool has_finished_ = false;  // everything has been read
 };
 
