@@ -108,6 +108,8 @@ std::optional<Error> MissingCommand(const CLI::App& app, const std::string& name
   return Error{Code::kInvalidArgument, what, fmt::format("commands are {}; see `{} --help`", commands, name)};
 }
 
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
 Error UsageError(const CLI::ParseError& error, const CLI::App& root) {
   std::string name = "ptrace-prof";
   for (const CLI::App* chosen : root.get_subcommands()) {
@@ -130,14 +132,19 @@ Error UsageError(const CLI::ParseError& error, const CLI::App& root) {
       return {Code::kInvalidArgument, row.message, row.remedy};
     }
   }
-  if (extras.empty()) {
-    return {Code::kInvalidArgument, error.what(), fmt::format("see `{} --help`", name)};
+  if (const std::string said = error.what(); extras.empty()) {
+    const bool no_value = error.get_name() == "ArgumentMismatch" && said.ends_with(" missing");
+    return {Code::kInvalidArgument, no_value ? said.substr(0, said.find(':')) + " needs a value" : said,
+            fmt::format("see `{} --help`", name)};
   }
   const std::string& first = extras.front();
-  const bool program = name.ends_with("record") && !first.starts_with('-');
-  return {Code::kInvalidArgument, fmt::format("`{}`: unexpected argument '{}'", name, first),
-          program ? "put -- before the command to start, or --pid before a process ID"
-                  : fmt::format("see `{} --help`", name)};
+  std::string remedy = fmt::format("see `{} --help`", name);
+  if (std::ranges::all_of(first, IsDigit) && last.get_option_no_throw("--pid") != nullptr) {
+    remedy = fmt::format("did you mean --pid {}?", first);
+  } else if (name.ends_with("record") && !first.starts_with('-')) {
+    remedy = "put -- before the command to start";
+  }
+  return {Code::kInvalidArgument, fmt::format("`{}`: unexpected argument '{}'", name, first), remedy};
 }
 
 // The first word must name a command, or be an option of ptrace-prof.

@@ -243,11 +243,15 @@ class BothWays(TerminalCase):
                                 (("captures",), "`ptrace-prof captures` needs a subcommand"),
                                 (("captures", "lst"), "`ptrace-prof captures` has no command 'lst'"),
                                 (("dump", "--pid", "--json", "7"), "--pid needs a value, but '--json' is an option"),
+                                (("dump", "--pid"), "--pid needs a value"),
+                                (("dump", "10025"), "did you mean --pid 10025?"),
+                                (("record", "10025"), "did you mean --pid 10025?"),
+                                (("record", "sleep", "1"), "put -- before the command"),
                                 (("--host", "none", "completion", "bash"), "`completion` uses no daemon")):
             with self.subTest(arguments):
                 said = self.run_one(*arguments)
                 self.assertNotEqual(said.status, 0)
-                self.assertIn(word, said.errors[0])
+                self.assertIn(word, " ".join(said.errors))
 
     def test_the_environment_names_one_too(self):
         target = self.spin()
