@@ -6,7 +6,7 @@ PeerServices::PeerServices(const PeerIdentity& peer, const SharedParts& shared)
     : starter_(shared.launcher, PeerNumber(peer.number)),
       gate_(peer, shared.policy, shared.launcher),
       logged_(starter_, gate_, peer, shared.audit, shared.refused_starts),
-      profiler_(peer, shared.captures, logged_, &shared.facts) {}
+      profiler_(peer, shared.captures, shared.resources, logged_, &shared.facts) {}
 
 RemoteServices::RemoteServices(const PeerIdentity& peer, const SharedParts& shared, const RemoteCallers& callers)
     : certificate_(peer.certificate),

@@ -22,6 +22,7 @@ namespace ptrace_prof {
 // Shared by all callers; outlives them.
 struct SharedParts {
   CaptureRegistry& captures;
+  CallResources& resources;
   std::shared_ptr<LauncherConnection> launcher;
   const PolicySource& policy;
   AuditLog* audit;

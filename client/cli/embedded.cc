@@ -75,7 +75,8 @@ class EmbeddedBackend : public CaptureBackend {
  public:
   EmbeddedBackend()
       : captures_(TemporaryFolder(), {}),
-        service_({.uid = ::getuid(), .gid = ::getgid(), .groups = {}, .pid = Pid(::getpid())}, captures_, starter_),
+        service_({.uid = ::getuid(), .gid = ::getgid(), .groups = {}, .pid = Pid(::getpid())}, captures_, resources_,
+                 starter_),
         server_(service_.services()),
         rpc_(MakeRpcBackend(server_.Connect())) {}
 
@@ -102,6 +103,7 @@ class EmbeddedBackend : public CaptureBackend {
  private:
   LocalStarter starter_;
   CaptureRegistry captures_;
+  CallResources resources_;
   ProfilerService service_;
   InProcessServer server_;
   const std::unique_ptr<CaptureBackend> rpc_;

@@ -57,9 +57,11 @@ struct World {
   }
   FakeStarter starter;
   CaptureRegistry captures{"/tmp", {.kept_per_user = 8}};
+  CallResources resources;
   const DaemonFacts facts{
       .address = "unix:/nowhere", .audit = {}, .metrics = {}, .owner = Uid(::getuid()), .started = {}};
-  ProfilerService service{{.uid = ::getuid(), .gid = ::getgid(), .groups = {}, .pid = {}}, captures, starter, &facts};
+  ProfilerService service{
+      {.uid = ::getuid(), .gid = ::getgid(), .groups = {}, .pid = {}}, captures, resources, starter, &facts};
   InProcessServer server{service.services()};
   std::unique_ptr<v1::CaptureService::Stub> stub = v1::CaptureService::NewStub(server.Connect());
   std::unique_ptr<v1::NodeService::Stub> node = v1::NodeService::NewStub(server.Connect());

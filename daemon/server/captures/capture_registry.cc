@@ -67,7 +67,6 @@ CaptureRegistry::CaptureRegistry(std::string spool_folder, CaptureLimits limits,
                                  RegistryListener listener)
     : spool_folder_(std::move(spool_folder)),
       limits_(limits),
-      unsent_(limits.unsent),
       shelf_(std::move(shelf)),
       listener_(std::move(listener)) {}
 
@@ -488,7 +487,6 @@ size_t CaptureRegistry::CountGoingOn() {
 }
 
 void CaptureRegistry::Expire() {
-  listings_.Expire();
   const std::lock_guard lock(mutex_);
   EndUnattended();
   ExpireLocked();

@@ -19,10 +19,7 @@
 #include "attach/base/result.h"
 #include "daemon/server/captures/capture_session.h"
 #include "daemon/server/captures/cpu_budget.h"
-#include "daemon/server/captures/kept_listings.h"
-#include "daemon/server/captures/start_pool.h"
 #include "daemon/server/captures/trace_age.h"
-#include "daemon/server/captures/unsent_bytes.h"
 
 namespace ptrace_prof {
 
@@ -33,7 +30,6 @@ struct CaptureLimits {
   size_t kept_per_user = 256;                  // ended, with their traces; the oldest is forgotten first
   uint64_t brief_bytes = uint64_t{16} << 20;   // of one dump, listing or diagnosis, which is one message
   uint64_t live_bytes = uint64_t{64} << 20;    // of one live view, not yet counted
-  UnsentBytes::Bounds unsent;                  // of answers in memory
   uint64_t bytes = uint64_t{8} << 30;          // of one trace
   Nanos duration;                              // of one capture; 0: no limit
   Nanos retention = Nanos::FromSeconds(3600);  // of a trace after its capture ended, unless `keep`
@@ -129,12 +125,6 @@ class CaptureRegistry {
   // Returns whether all captures have ended before `deadline` (CLOCK_MONOTONIC).
   bool AwaitEnds(Nanos deadline);
   size_t CountGoingOn();  // with dumps and live views
-  // Listings of processes that are returned in pages.
-  KeptListings& listings() { return listings_; }
-  // Accounts for the answers in memory that clients have not read yet.
-  UnsentBytes& unsent() { return unsent_; }
-  // For callers that must not block until a capture has started, as Create and StartHidden do.
-  StartPool& starts() { return starts_; }
   // Forgets captures older than the retention or beyond the limits, and ends unattended ones. Call it regularly.
   void Expire();
   // Captures forgotten by Expire, and the bytes of their traces.
@@ -189,8 +179,6 @@ class CaptureRegistry {
 
   const std::string spool_folder_;
   const CaptureLimits limits_;
-  KeptListings listings_{KeptListings::Bounds{}};
-  UnsentBytes unsent_;
   const std::unique_ptr<CaptureShelf> shelf_;
   const RegistryListener listener_;
   mutable std::mutex mutex_;
@@ -203,7 +191,6 @@ class CaptureRegistry {
   std::map<uint32_t, std::shared_ptr<SpoolAccount>> accounts_;  // by user
   uint64_t next_number_ = 1;
   bool is_ending_ = false;
-  StartPool starts_{4};  // last member: its jobs use all the others
 };
 
 }  // namespace ptrace_prof

@@ -83,11 +83,11 @@ void CaptureServiceImpl::ReportIfAnothers(std::string_view what, const CaptureSe
 }
 
 HeldAnswer CaptureServiceImpl::Held(google::protobuf::MessageLite& message) {
-  return {captures_.unsent(), captures_.starts(), caller_.uid, message};
+  return {resources_.unsent, resources_.pool, caller_.uid, message};
 }
 
 Reader CaptureServiceImpl::ReaderOf(uint32_t chunk_size) {
-  return {caller_.uid, captures_.unsent(), captures_.starts(), chunk_size};
+  return {caller_.uid, resources_.unsent, resources_.pool, chunk_size};
 }
 
 // Starts a capture that is not in the registry's list; it lives as long as the call that waits for it.
@@ -105,7 +105,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::ListProcesses(grpc::CallbackServer
   if (page.has_error()) {
     return Answer(context, page.error());
   }
-  const ListingKeeper keeper{captures_.listings(), Uid(caller_.uid), starter_};
+  const ListingKeeper keeper{resources_.listings, Uid(caller_.uid), starter_};
   if (!page.value().listing.empty()) {
     return AnswerNow(Held(*response), AnswerLaterPage(*request, page.value(), keeper, response));
   }
@@ -129,7 +129,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::DumpStacks(grpc::CallbackServerCon
     return Answer(context, wanted.error());
   }
   return AnswerAtEnd(HiddenStart(wanted.value()), Held(*response), [this, response](const CaptureSession& ended) {
-    const std::lock_guard one_at_a_time(captures_.unsent().making());
+    const std::lock_guard one_at_a_time(resources_.unsent.making());
     return FillDump(ended, response);
   });
 }

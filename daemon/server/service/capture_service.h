@@ -4,6 +4,7 @@
 #include "daemon/server/captures/capture_registry.h"
 #include "daemon/server/captures/collector.h"
 #include "daemon/server/service/answer_at_end.h"
+#include "daemon/server/service/call_resources.h"
 #include "daemon/server/service/reader.h"
 #include "ptraceprof/v1/capture_service.grpc.pb.h"
 #include "rpc/connection/peer_identity.h"
@@ -12,8 +13,9 @@ namespace ptrace_prof {
 
 class CaptureServiceImpl : public ptraceprof::v1::CaptureService::CallbackService {
  public:
-  CaptureServiceImpl(PeerIdentity caller, CaptureRegistry& captures, CollectorStarter& starter)
-      : caller_(std::move(caller)), captures_(captures), starter_(starter) {}
+  CaptureServiceImpl(PeerIdentity caller, CaptureRegistry& captures, CallResources& resources,
+                     CollectorStarter& starter)
+      : caller_(std::move(caller)), captures_(captures), resources_(resources), starter_(starter) {}
 
   grpc::ServerUnaryReactor* ListProcesses(grpc::CallbackServerContext* context,
                                           const ptraceprof::v1::ListProcessesRequest* request,
@@ -58,6 +60,7 @@ class CaptureServiceImpl : public ptraceprof::v1::CaptureService::CallbackServic
 
   const PeerIdentity caller_;
   CaptureRegistry& captures_;
+  CallResources& resources_;
   CollectorStarter& starter_;
 };
 

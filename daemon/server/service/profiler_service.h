@@ -2,7 +2,7 @@
 //
 // Make one for the peer of each accepted connection, register services() with that connection's server (rpc/…), and
 // keep it as long as the server. Callback API: no call blocks a gRPC thread; waiting for the launcher and searching a
-// long trace happen in the registry's pool (start_pool.h). Translates between messages and the domain; opens no memory
+// long trace happen in the pool of the CallResources. Translates between messages and the domain; opens no memory
 // of other processes.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include "daemon/server/captures/capture_registry.h"
 #include "daemon/server/captures/collector.h"
 #include "daemon/server/captures/daemon_facts.h"
+#include "daemon/server/service/call_resources.h"
 #include "rpc/connection/peer_identity.h"
 
 namespace grpc {
@@ -27,8 +28,8 @@ class ProfilerService {
  public:
   // `starter` starts collectors with the rights of `caller`. `facts` describe the daemon; null if this is no daemon.
   // All referenced objects outlive this one.
-  ProfilerService(const PeerIdentity& caller, CaptureRegistry& captures, CollectorStarter& starter,
-                  const DaemonFacts* facts = nullptr);
+  ProfilerService(const PeerIdentity& caller, CaptureRegistry& captures, CallResources& resources,
+                  CollectorStarter& starter, const DaemonFacts* facts = nullptr);
   ~ProfilerService();
 
   std::vector<grpc::Service*> services();

@@ -44,6 +44,7 @@ class Serving {
   LocalStarter local_;
   CollectorStarter& starter_;
   std::unique_ptr<CaptureRegistry> registry_;
+  CallResources resources_;
   std::unique_ptr<ProfilerService> service_;
   std::unique_ptr<InProcessServer> in_process_;
   std::unique_ptr<UnixListener> listener_;
