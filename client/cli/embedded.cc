@@ -76,7 +76,7 @@ class EmbeddedBackend : public CaptureBackend {
   EmbeddedBackend()
       : captures_(TemporaryFolder(), {}),
         service_({.uid = ::getuid(), .gid = ::getgid(), .groups = {}, .pid = Pid(::getpid())}, captures_, resources_,
-                 starter_),
+                 {starter_, allowance_, audit_}),
         server_(service_.services()),
         rpc_(MakeRpcBackend(server_.Connect())) {}
 
@@ -102,6 +102,8 @@ class EmbeddedBackend : public CaptureBackend {
 
  private:
   LocalStarter starter_;
+  const CallerAllowance allowance_;
+  RequestAudit audit_;
   CaptureRegistry captures_;
   CallResources resources_;
   ProfilerService service_;

@@ -49,10 +49,10 @@ Nanos LongestDuration(Nanos limit, const UserQuota& quota) {
 }
 
 // Only refusals by a limit, an ID in use or our end are recorded; a malformed request is not.
-void Report(CollectorStarter& starter, const CaptureTask& request, const Error& error, const std::string& whose) {
+void Report(RequestAudit& audit, const CaptureTask& request, const Error& error, const std::string& whose) {
   if (error.reason == Reason::kQuota || error.reason == Reason::kCaptureExists ||
       error.reason == Reason::kDaemonEnding) {
-    starter.Refused(request, error, whose);
+    audit.Refused(request, error, whose);
   }
 }
 
@@ -233,31 +233,31 @@ Result<void> CaptureRegistry::CheckId(const Creation& creation) const {
                                                      "choose another ID, or none"};
 }
 
-Result<CpuGrant> CaptureRegistry::CheckNew(const Creation& creation, CollectorStarter& starter, const UserQuota& quota,
+Result<CpuGrant> CaptureRegistry::CheckNew(const Creation& creation, const CallerAccess& access, const UserQuota& quota,
                                            std::string& whose) const {
   PP_RETURN_IF_ERROR(CheckNotEnding());
   PP_RETURN_IF_ERROR(CheckId(creation));
   PP_RETURN_IF_ERROR(CheckLimits(creation, quota, whose));
-  return FindCpu(creation.request, starter.cpu_budget());
+  return FindCpu(creation.request, access.allowance.cpu_budget());
 }
 
-Result<void> CaptureRegistry::Check(const Creation& creation, CollectorStarter& starter) {
-  const UserQuota quota = starter.quota();
+Result<void> CaptureRegistry::Check(const Creation& creation, const CallerAccess& access) {
+  const UserQuota quota = access.allowance.quota();
   const std::lock_guard lock(mutex_);
   ExpireLocked();
   PP_ASSIGN_OR_RETURN(const auto repeated, FindRepeated(creation));
   if (repeated == nullptr) {
     std::string whose;
-    if (const auto grant = CheckNew(creation, starter, quota, whose); grant.has_error()) {
-      Report(starter, creation.request, grant.error(), whose);
+    if (const auto grant = CheckNew(creation, access, quota, whose); grant.has_error()) {
+      Report(access.audit, creation.request, grant.error(), whose);
       return grant.error();
     }
   }
   return {};
 }
 
-Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& creation, CollectorStarter& starter) {
-  const UserQuota quota = starter.quota();
+Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& creation, const CallerAccess& access) {
+  const UserQuota quota = access.allowance.quota();
   std::unique_lock lock(mutex_);
   started_.wait(lock, [&] {  // wait for the first attempt with this request_id
     return creation.request_id.empty() || !IsStarting([&](const CaptureParameters& one) {
@@ -270,9 +270,9 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
     return repeated;
   }
   std::string whose;
-  const auto grant = CheckNew(creation, starter, quota, whose);
+  const auto grant = CheckNew(creation, access, quota, whose);
   if (grant.has_error()) {
-    Report(starter, creation.request, grant.error(), whose);
+    Report(access.audit, creation.request, grant.error(), whose);
     return grant.error();
   }
   const v1::CaptureSpec& asked = creation.request.spec();
@@ -303,7 +303,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::Create(const Creation& 
     SetNanos(longest,
              traces ? parameters.request.mutable_longest() : parameters.request.mutable_spec()->mutable_duration());
   }
-  PP_ASSIGN_OR_RETURN(auto session, StartUnlocked(lock, parameters, starter));
+  PP_ASSIGN_OR_RETURN(auto session, StartUnlocked(lock, parameters, access.starter));
   entries_[parameters.id] = {next_number_++, creation.request_id, session, false};
   ShareStopsAmong(AllLocked());
   return session;
@@ -328,18 +328,18 @@ Result<void> CaptureRegistry::CheckHidden(const CaptureTask& request, uint32_t u
 }
 
 Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const CaptureTask& request, CaptureUser owner,
-                                                                     CollectorStarter& starter) {
+                                                                     const CallerAccess& access) {
   std::unique_lock lock(mutex_);
   ExpireLocked();
   auto possible = CheckNotEnding();
   possible = possible.has_error() ? std::move(possible) : CheckHidden(request, owner.uid);
   if (possible.has_error()) {
-    starter.Refused(request, possible.error(), "");
+    access.audit.Refused(request, possible.error(), "");
     return std::move(possible).error();
   }
-  const auto grant = FindCpu(request, starter.cpu_budget());
+  const auto grant = FindCpu(request, access.allowance.cpu_budget());
   if (grant.has_error()) {
-    starter.Refused(request, grant.error(), "");
+    access.audit.Refused(request, grant.error(), "");
     return grant.error();
   }
   CaptureParameters parameters{
@@ -352,7 +352,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureRegistry::StartHidden(const Captu
       .stop_patience = limits_.stop_patience,
       .on_end = listener_.on_end};
   Take(grant.value(), parameters);
-  PP_ASSIGN_OR_RETURN(auto session, StartUnlocked(lock, parameters, starter));
+  PP_ASSIGN_OR_RETURN(auto session, StartUnlocked(lock, parameters, access.starter));
   hidden_.push_back(session);
   ShareStopsAmong(AllLocked());
   return session;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "attach/base/result.h"
+#include "daemon/server/captures/caller_access.h"
 #include "daemon/server/captures/capture_session.h"
 #include "daemon/server/captures/cpu_budget.h"
 #include "daemon/server/captures/trace_age.h"
@@ -91,17 +92,17 @@ class CaptureRegistry {
     CaptureTask request;
   };
   // kAlreadyExists: the ID is taken. kResourceExhausted: too many captures or bytes, too long, or no CPU time left, by
-  // our limits or by the starter's quota and budget. Other errors as CollectorStarter::Start.
+  // our limits or by the caller's quota and budget. Other errors as CollectorStarter::Start.
   // A second creation with the same request_id and owner returns the first capture, also an earlier daemon's.
   // kInvalidArgument: the two differ in request, size or keep.
-  Result<std::shared_ptr<CaptureSession>> Create(const Creation& creation, CollectorStarter& starter);
+  Result<std::shared_ptr<CaptureSession>> Create(const Creation& creation, const CallerAccess& access);
   // The error that Create would return now, apart from errors of the collector.
-  Result<void> Check(const Creation& creation, CollectorStarter& starter);
+  Result<void> Check(const Creation& creation, const CallerAccess& access);
 
   // Starts a capture that is in no list: a dump, a listing, a live view. It lives as long as the returned pointer. Its
   // limits are those of brief captures, or of live views.
   Result<std::shared_ptr<CaptureSession>> StartHidden(const CaptureTask& request, CaptureUser owner,
-                                                      CollectorStarter& starter);
+                                                      const CallerAccess& access);
 
   // For the audit of requests for another user's capture. Null: there is no such capture, or the caller may see it.
   std::shared_ptr<CaptureSession> FindAnothers(const std::string& id, CaptureUser caller);
@@ -148,7 +149,7 @@ class CaptureRegistry {
   // Null: none. kInvalidArgument: the first request was a different one.
   Result<std::shared_ptr<CaptureSession>> FindRepeated(const Creation& creation) const;
   // If a quota refuses it, `whose` is set to that quota's name.
-  Result<CpuGrant> CheckNew(const Creation& creation, CollectorStarter& starter, const UserQuota& quota,
+  Result<CpuGrant> CheckNew(const Creation& creation, const CallerAccess& access, const UserQuota& quota,
                             std::string& whose) const;
   Result<void> CheckLimits(const Creation& creation, const UserQuota& quota, std::string& whose) const;
   struct CpuUse {

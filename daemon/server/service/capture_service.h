@@ -1,8 +1,8 @@
 // CaptureService of ptraceprof.v1 for one caller. Callback API; see profiler_service.h.
 #pragma once
 
+#include "daemon/server/captures/caller_access.h"
 #include "daemon/server/captures/capture_registry.h"
-#include "daemon/server/captures/collector.h"
 #include "daemon/server/service/answer_at_end.h"
 #include "daemon/server/service/call_resources.h"
 #include "daemon/server/service/reader.h"
@@ -14,8 +14,8 @@ namespace ptrace_prof {
 class CaptureServiceImpl : public ptraceprof::v1::CaptureService::CallbackService {
  public:
   CaptureServiceImpl(PeerIdentity caller, CaptureRegistry& captures, CallResources& resources,
-                     CollectorStarter& starter)
-      : caller_(std::move(caller)), captures_(captures), resources_(resources), starter_(starter) {}
+                     const CallerAccess& access)
+      : caller_(std::move(caller)), captures_(captures), resources_(resources), access_(access) {}
 
   grpc::ServerUnaryReactor* ListProcesses(grpc::CallbackServerContext* context,
                                           const ptraceprof::v1::ListProcessesRequest* request,
@@ -61,7 +61,7 @@ class CaptureServiceImpl : public ptraceprof::v1::CaptureService::CallbackServic
   const PeerIdentity caller_;
   CaptureRegistry& captures_;
   CallResources& resources_;
-  CollectorStarter& starter_;
+  const CallerAccess access_;
 };
 
 }  // namespace ptrace_prof

@@ -62,7 +62,7 @@ grpc::ServerUnaryReactor* NodeServiceImpl::GetNode(grpc::CallbackServerContext* 
     return FailedUnary(context, ToStatus(checked.error()));
   }
   const HeldAnswer answer{resources_.unsent, resources_.pool, caller_.uid, *response};
-  const auto start = [this, look] { return captures_.StartHidden(look, UserOf(caller_), starter_); };
+  const auto start = [this, look] { return captures_.StartHidden(look, UserOf(caller_), access_); };
   return AnswerAtEnd(start, answer, [response](const CaptureSession& ended) {
     FillIdentity(response);
     Checks checks(response);

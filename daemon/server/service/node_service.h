@@ -1,8 +1,8 @@
 // NodeService of ptraceprof.v1 for one caller. Callback API; see profiler_service.h.
 #pragma once
 
+#include "daemon/server/captures/caller_access.h"
 #include "daemon/server/captures/capture_registry.h"
-#include "daemon/server/captures/collector.h"
 #include "daemon/server/captures/daemon_facts.h"
 #include "daemon/server/service/call_resources.h"
 #include "ptraceprof/v1/node_service.grpc.pb.h"
@@ -13,9 +13,9 @@ namespace ptrace_prof {
 class NodeServiceImpl : public ptraceprof::v1::NodeService::CallbackService {
  public:
   // `facts`: null if this is no daemon.
-  NodeServiceImpl(PeerIdentity caller, CaptureRegistry& captures, CallResources& resources, CollectorStarter& starter,
+  NodeServiceImpl(PeerIdentity caller, CaptureRegistry& captures, CallResources& resources, const CallerAccess& access,
                   const DaemonFacts* facts)
-      : caller_(std::move(caller)), captures_(captures), resources_(resources), starter_(starter), facts_(facts) {}
+      : caller_(std::move(caller)), captures_(captures), resources_(resources), access_(access), facts_(facts) {}
 
   grpc::ServerUnaryReactor* GetNode(grpc::CallbackServerContext* context, const ptraceprof::v1::GetNodeRequest* request,
                                     ptraceprof::v1::Node* response) override;
@@ -27,7 +27,7 @@ class NodeServiceImpl : public ptraceprof::v1::NodeService::CallbackService {
   const PeerIdentity caller_;
   CaptureRegistry& captures_;
   CallResources& resources_;
-  CollectorStarter& starter_;
+  const CallerAccess access_;
   const DaemonFacts* const facts_;
 };
 

@@ -6,17 +6,17 @@
 namespace ptrace_prof {
 
 struct ProfilerService::Impl {
-  Impl(const PeerIdentity& caller, CaptureRegistry& registry, CallResources& resources, CollectorStarter& starter,
+  Impl(const PeerIdentity& caller, CaptureRegistry& registry, CallResources& resources, const CallerAccess& access,
        const DaemonFacts* facts)
-      : captures(caller, registry, resources, starter), node(caller, registry, resources, starter, facts) {}
+      : captures(caller, registry, resources, access), node(caller, registry, resources, access, facts) {}
 
   CaptureServiceImpl captures;
   NodeServiceImpl node;
 };
 
 ProfilerService::ProfilerService(const PeerIdentity& caller, CaptureRegistry& captures, CallResources& resources,
-                                 CollectorStarter& starter, const DaemonFacts* facts)
-    : impl_(std::make_unique<Impl>(caller, captures, resources, starter, facts)) {}
+                                 const CallerAccess& access, const DaemonFacts* facts)
+    : impl_(std::make_unique<Impl>(caller, captures, resources, access, facts)) {}
 
 ProfilerService::~ProfilerService() = default;
 

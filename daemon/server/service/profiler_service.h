@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
+#include "daemon/server/captures/caller_access.h"
 #include "daemon/server/captures/capture_registry.h"
-#include "daemon/server/captures/collector.h"
 #include "daemon/server/captures/daemon_facts.h"
 #include "daemon/server/service/call_resources.h"
 #include "rpc/connection/peer_identity.h"
@@ -26,10 +26,10 @@ class NodeServiceImpl;
 
 class ProfilerService {
  public:
-  // `starter` starts collectors with the rights of `caller`. `facts` describe the daemon; null if this is no daemon.
-  // All referenced objects outlive this one.
+  // `access` is that of `caller`: collectors start with its rights. `facts` describe the daemon; null if this is no
+  // daemon. All referenced objects outlive this one.
   ProfilerService(const PeerIdentity& caller, CaptureRegistry& captures, CallResources& resources,
-                  CollectorStarter& starter, const DaemonFacts* facts = nullptr);
+                  const CallerAccess& access, const DaemonFacts* facts = nullptr);
   ~ProfilerService();
 
   std::vector<grpc::Service*> services();

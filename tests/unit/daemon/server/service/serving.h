@@ -42,7 +42,9 @@ class Serving {
 
   ScratchDirectory folder_;
   LocalStarter local_;
-  CollectorStarter& starter_;
+  const CallerAllowance allowance_;
+  RequestAudit audit_;
+  const CallerAccess access_;
   std::unique_ptr<CaptureRegistry> registry_;
   CallResources resources_;
   std::unique_ptr<ProfilerService> service_;
