@@ -200,12 +200,12 @@ void Reread(PolicySource& policy, const std::optional<TlsServer>& tls) {
       {{"file", file}, {"certificates", std::to_string(tls->trust()->CountRevoked())}});
 }
 
-// Waits for a signal to end, and returns it; 0: the launcher has ended. Meanwhile expires old captures and reports to
-// the service manager.
-int AwaitEnd(Termination& termination, CaptureRegistry& captures, const LauncherConnection& launcher,
-             const std::function<void()>& reread, ServiceNotice& notice) {
+// Waits for a signal to end, and returns it; 0: the launcher has ended. Meanwhile expires old captures and listings,
+// and reports to the service manager.
+int AwaitEnd(Termination& termination, const SharedParts& shared, const std::function<void()>& reread,
+             ServiceNotice& notice) {
   const Nanos pause = std::min(kExpireEvery, notice.alive_every().value_or(kExpireEvery));
-  const UniqueFd launchers_end = launcher.OpenPidfd();
+  const UniqueFd launchers_end = shared.launcher->OpenPidfd();
   for (;;) {
     if (const int signal = termination.Await(pause, launchers_end.get()); signal == SIGHUP) {
       reread();
@@ -213,9 +213,10 @@ int AwaitEnd(Termination& termination, CaptureRegistry& captures, const Launcher
       Log(LogLevel::kInfo, "ending", {{"signal", std::to_string(signal)}});
       return signal;
     }
-    captures.Expire();
+    shared.resources.listings.Expire();
+    shared.captures.Expire();
     notice.Alive();
-    if (!launcher.is_up() || (launchers_end.is_open() && HasExited(launchers_end))) {
+    if (!shared.launcher->is_up() || (launchers_end.is_open() && HasExited(launchers_end))) {
       Log(LogLevel::kError, "launcher_ended");
       return 0;
     }
@@ -368,7 +369,8 @@ Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination&
   const DaemonFacts facts = FactsOf(prepared, options);
   UserReportLimits refused_starts;
   ReportLimit refused_calls;
-  const SharedParts shared{captures, launcher, policy, audit, facts, refused_starts, refused_calls};
+  CallResources resources;
+  const SharedParts shared{captures, resources, launcher, policy, audit, facts, refused_starts, refused_calls};
   PP_ASSIGN_OR_RETURN(const auto listener, ListenLocally(prepared, std::move(door), options, shared));
   PP_ASSIGN_OR_RETURN(const auto remote, ListenRemotely(prepared, callers, shared));
   PP_ASSIGN_OR_RETURN(const auto scrapes, AnswerScrapers(std::move(prepared.metrics), metrics, captures, policy));
@@ -376,7 +378,7 @@ Result<void> Serve(Prepared prepared, const DaemonOptions& options, Termination&
       {{"socket", prepared.address}, {"spool", options.spool}, {"user", std::to_string(::getuid())}});
   notice.Ready("Listening on " + prepared.address);
   const int signal = AwaitEnd(
-      termination, captures, *launcher, [&] { Reread(policy, prepared.tls); }, notice);
+      termination, shared, [&] { Reread(policy, prepared.tls); }, notice);
   termination.LetNextOneKill();
   std::vector<UnixListener*> listeners = {listener.get()};
   if (remote != nullptr) {

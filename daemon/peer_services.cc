@@ -5,8 +5,9 @@ namespace ptrace_prof {
 PeerServices::PeerServices(const PeerIdentity& peer, const SharedParts& shared)
     : starter_(shared.launcher, PeerNumber(peer.number)),
       gate_(peer, shared.policy, shared.launcher),
-      logged_(starter_, gate_, peer, shared.audit, shared.refused_starts),
-      profiler_(peer, shared.captures, logged_, &shared.facts) {}
+      audit_(peer, shared.audit, shared.refused_starts),
+      logged_(starter_, gate_, audit_),
+      profiler_(peer, shared.captures, shared.resources, {logged_, gate_, audit_}, &shared.facts) {}
 
 RemoteServices::RemoteServices(const PeerIdentity& peer, const SharedParts& shared, const RemoteCallers& callers)
     : certificate_(peer.certificate),

@@ -10,6 +10,7 @@
 #include "attach/base/user_report_limits.h"
 #include "daemon/server/captures/launcher_starter.h"
 #include "daemon/server/program/audit_log.h"
+#include "daemon/server/program/caller_audit.h"
 #include "daemon/server/program/logged_starter.h"
 #include "daemon/server/program/policy_gate.h"
 #include "daemon/server/program/remote_callers.h"
@@ -22,6 +23,7 @@ namespace ptrace_prof {
 // Shared by all callers; outlives them.
 struct SharedParts {
   CaptureRegistry& captures;
+  CallResources& resources;
   std::shared_ptr<LauncherConnection> launcher;
   const PolicySource& policy;
   AuditLog* audit;
@@ -41,6 +43,7 @@ class PeerServices : public ConnectionServices {
  private:
   LauncherStarter starter_;
   PolicyGate gate_;
+  CallerAudit audit_;
   LoggedStarter logged_;
   ProfilerService profiler_;
 };

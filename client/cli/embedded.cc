@@ -75,7 +75,8 @@ class EmbeddedBackend : public CaptureBackend {
  public:
   EmbeddedBackend()
       : captures_(TemporaryFolder(), {}),
-        service_({.uid = ::getuid(), .gid = ::getgid(), .groups = {}, .pid = Pid(::getpid())}, captures_, starter_),
+        service_({.uid = ::getuid(), .gid = ::getgid(), .groups = {}, .pid = Pid(::getpid())}, captures_, resources_,
+                 {starter_, allowance_, audit_}),
         server_(service_.services()),
         rpc_(MakeRpcBackend(server_.Connect())) {}
 
@@ -101,7 +102,10 @@ class EmbeddedBackend : public CaptureBackend {
 
  private:
   LocalStarter starter_;
+  const CallerAllowance allowance_;
+  RequestAudit audit_;
   CaptureRegistry captures_;
+  CallResources resources_;
   ProfilerService service_;
   InProcessServer server_;
   const std::unique_ptr<CaptureBackend> rpc_;

@@ -48,7 +48,7 @@ struct World {
     SetTarget(Pid(7), &creation.request);
     // A capture that was forced to end exists until its collector has ended.
     const auto is_there = [&] {
-      return captures.Find("c", {::getuid()}).has_value() || captures.Create(creation, starter).has_value();
+      return captures.Find("c", {::getuid()}).has_value() || captures.Create(creation, starter.access()).has_value();
     };
     for (const Nanos deadline = MonotonicNow() + Nanos::FromSeconds(60); !is_there();) {
       Require(MonotonicNow() < deadline);
@@ -57,9 +57,11 @@ struct World {
   }
   FakeStarter starter;
   CaptureRegistry captures{"/tmp", {.kept_per_user = 8}};
+  CallResources resources;
   const DaemonFacts facts{
       .address = "unix:/nowhere", .audit = {}, .metrics = {}, .owner = Uid(::getuid()), .started = {}};
-  ProfilerService service{{.uid = ::getuid(), .gid = ::getgid(), .groups = {}, .pid = {}}, captures, starter, &facts};
+  ProfilerService service{
+      {.uid = ::getuid(), .gid = ::getgid(), .groups = {}, .pid = {}}, captures, resources, starter.access(), &facts};
   InProcessServer server{service.services()};
   std::unique_ptr<v1::CaptureService::Stub> stub = v1::CaptureService::NewStub(server.Connect());
   std::unique_ptr<v1::NodeService::Stub> node = v1::NodeService::NewStub(server.Connect());

@@ -1,16 +1,12 @@
 // The interface of a running collector, and of its starter: this process itself (local_starter.h), or the daemon's
-// launcher. A starter belongs to one caller and knows what the policy allows that caller; without a policy everything
-// is allowed. Each implementation documents its threads.
+// launcher. A starter belongs to one caller. Each implementation documents its threads.
 #pragma once
 
 #include <memory>
 #include <optional>
-#include <string>
-#include <string_view>
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
-#include "daemon/server/policy/user_quota.h"
 #include "rpc/messages/capture_task.h"
 
 namespace ptrace_prof {
@@ -34,26 +30,11 @@ class Collector {
   virtual void Concluded(const std::optional<Error>&) {}
 };
 
-struct CaptureParameters;
-
 class CollectorStarter {
  public:
   virtual ~CollectorStarter() = default;
-  // All methods are thread-safe.
+  // Thread-safe.
   virtual Result<std::unique_ptr<Collector>> Start(const CaptureTask& request) = 0;
-  // The reason for which Start would refuse this process, apart from the kernel's.
-  virtual Result<void> MayProfile(Pid) { return {}; }
-  virtual UserQuota quota() { return {}; }
-  // The number of cores that all collectors on this machine may use together, regardless of the user who starts them.
-  virtual std::optional<double> cpu_budget() { return {}; }
-  // Nothing was started, because of a limit, an ID in use, or our end. `quota`: the policy's quota that refused it;
-  // empty: another reason. For implementations that keep an audit.
-  virtual void Refused(const CaptureTask&, const Error&, const std::string& /*quota*/) {}
-  // The caller asked for another user's capture, and the answer was that it does not exist. For implementations with an
-  // audit.
-  virtual void Kept(std::string_view /*what*/, const CaptureParameters&, const Error&) {}
-  // An administrator used another user's capture: "read", "cancel" or "delete". For implementations with an audit.
-  virtual void Touched(std::string_view /*what*/, const CaptureParameters&) {}
 };
 
 }  // namespace ptrace_prof

@@ -2,7 +2,7 @@
 // even if processes came and went, and need no second look at the node.
 //
 // A listing belongs to the user who asked for it. The number per user is limited, the oldest is dropped first, and each
-// has a limited lifetime. Owned by the CaptureRegistry. Thread-safe.
+// has a limited lifetime. Owned by the CallResources. Thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // searching a long trace.
 //
 // Users take turns; a user's jobs run in their order. So a user who asks for much delays only that user. A job can be
-// withdrawn until it has begun. Owned by the CaptureRegistry. Thread-safe. The destructor waits for running jobs; no
+// withdrawn until it has begun. Owned by the CallResources. Thread-safe. The destructor waits for running jobs; no
 // other job may be queued then.
 #pragma once
 

@@ -2,7 +2,7 @@
 //
 // A client that asks and does not read makes the daemon keep the answer. The writer of an answer takes a share before
 // the write and holds it until the write is done. A large answer needs room in the total; a small one needs room only
-// in its user's limit. So other users' unread answers never block a small answer. Owned by the CaptureRegistry.
+// in its user's limit. So other users' unread answers never block a small answer. Owned by the CallResources.
 // Thread-safe; outlives the shares.
 #pragma once
 

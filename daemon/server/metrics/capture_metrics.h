@@ -14,8 +14,9 @@
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
-#include "daemon/server/captures/capture_registry.h"
-#include "daemon/server/captures/capture_session.h"
+#include "daemon/server/captures/capture_facts.h"
+#include "daemon/server/captures/capture_usage.h"
+#include "daemon/server/captures/registry_listener.h"
 #include "daemon/server/metrics/metrics_text.h"
 
 namespace ptrace_prof {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "attach/base/result.h"
-#include "daemon/server/captures/capture_registry.h"
+#include "daemon/server/captures/capture_limits.h"
 #include "rpc/tls/tls_files.h"
 
 namespace ptrace_prof {

@@ -55,6 +55,11 @@ PolicyGate::Judgement PolicyGate::Judge(Pid target, bool wants_facts) const {
   return judgement;
 }
 
+Result<void> PolicyGate::MayProfile(Pid target) const {
+  auto refusal = Judge(target).refusal;
+  return refusal.has_value() ? Result<void>(std::move(*refusal)) : Result<void>();
+}
+
 Error WhyGone(Pid target) {
   auto checked = CheckTarget(target);
   return checked.has_error()

@@ -1,8 +1,8 @@
 // Applies the policy to one caller: which processes it may profile, and how much at once.
 //
 // The caller's identity comes from the kernel, the target's facts from the launcher. A pidfd holds the target while it
-// is judged, so the answer is about the process that has this pid when Judge returns. Thread-safe. Owns only the
-// caller's identity; the policy and the launcher outlive it.
+// is judged, so the answer is about the process that has this pid when Judge returns. Owned by the services of the
+// caller. Thread-safe. Owns only the caller's identity; the policy and the launcher outlive it.
 #pragma once
 
 #include <memory>
@@ -11,6 +11,7 @@
 
 #include "attach/base/result.h"
 #include "attach/base/unique_fd.h"
+#include "daemon/server/captures/caller_allowance.h"
 #include "daemon/server/captures/launcher_connection.h"
 #include "daemon/server/policy/child_rules.h"
 #include "daemon/server/program/policy_source.h"
@@ -18,7 +19,7 @@
 
 namespace ptrace_prof {
 
-class PolicyGate {
+class PolicyGate : public CallerAllowance {
  public:
   PolicyGate(const PeerIdentity& caller, const PolicySource& source, std::shared_ptr<LauncherConnection> launcher);
 
@@ -33,8 +34,9 @@ class PolicyGate {
   Judgement Judge(Pid target, bool wants_facts = false) const;
   // The rules for processes that the collector comes to follow; empty: all are allowed.
   std::string child_rules() const { return EncodeChildRules(*source_.current(), caller_); }
-  UserQuota quota() const { return source_.current()->QuotaOf(caller_); }
-  std::optional<double> cpu_budget() const { return source_.cpu_budget(); }
+  Result<void> MayProfile(Pid target) const override;
+  UserQuota quota() const override { return source_.current()->QuotaOf(caller_); }
+  std::optional<double> cpu_budget() const override { return source_.cpu_budget(); }
 
  private:
   const PolicyCaller caller_;

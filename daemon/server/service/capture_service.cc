@@ -60,7 +60,7 @@ Result<std::shared_ptr<CaptureSession>> CaptureServiceImpl::FindNamedIn(const Re
   PP_ASSIGN_OR_RETURN(const std::string id, CaptureIdOf(request.name()));
   auto found = captures_.Find(id, UserOf(caller_));
   if (const auto anothers = found.has_error() ? captures_.FindAnothers(id, UserOf(caller_)) : nullptr) {
-    starter_.Kept(what, anothers->parameters(), found.error());
+    access_.audit.Kept(what, anothers->parameters(), found.error());
   }
   return found;
 }
@@ -78,21 +78,21 @@ Result<CaptureRegistry::Creation> CaptureServiceImpl::CreationFrom(const v1::Cap
 // The audit records what an administrator does with captures of other users.
 void CaptureServiceImpl::ReportIfAnothers(std::string_view what, const CaptureSession& session) {
   if (session.parameters().owner != UserOf(caller_)) {
-    starter_.Touched(what, session.parameters());
+    access_.audit.Touched(what, session.parameters());
   }
 }
 
 HeldAnswer CaptureServiceImpl::Held(google::protobuf::MessageLite& message) {
-  return {captures_.unsent(), captures_.starts(), caller_.uid, message};
+  return {resources_.unsent, resources_.pool, caller_.uid, message};
 }
 
 Reader CaptureServiceImpl::ReaderOf(uint32_t chunk_size) {
-  return {caller_.uid, captures_.unsent(), captures_.starts(), chunk_size};
+  return {caller_.uid, resources_.unsent, resources_.pool, chunk_size};
 }
 
 // Starts a capture that is not in the registry's list; it lives as long as the call that waits for it.
 StartOfCapture CaptureServiceImpl::HiddenStart(const CaptureTask& request) {
-  return [this, request] { return captures_.StartHidden(request, UserOf(caller_), starter_); };
+  return [this, request] { return captures_.StartHidden(request, UserOf(caller_), access_); };
 }
 
 grpc::ServerUnaryReactor* CaptureServiceImpl::ListProcesses(grpc::CallbackServerContext* context,
@@ -105,7 +105,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::ListProcesses(grpc::CallbackServer
   if (page.has_error()) {
     return Answer(context, page.error());
   }
-  const ListingKeeper keeper{captures_.listings(), Uid(caller_.uid), starter_};
+  const ListingKeeper keeper{resources_.listings, Uid(caller_.uid), access_.allowance};
   if (!page.value().listing.empty()) {
     return AnswerNow(Held(*response), AnswerLaterPage(*request, page.value(), keeper, response));
   }
@@ -129,7 +129,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::DumpStacks(grpc::CallbackServerCon
     return Answer(context, wanted.error());
   }
   return AnswerAtEnd(HiddenStart(wanted.value()), Held(*response), [this, response](const CaptureSession& ended) {
-    const std::lock_guard one_at_a_time(captures_.unsent().making());
+    const std::lock_guard one_at_a_time(resources_.unsent.making());
     return FillDump(ended, response);
   });
 }
@@ -146,7 +146,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::CreateCapture(grpc::CallbackServer
   }
   creation.value().id = request->capture_id();
   if (request->validate_only()) {
-    if (auto possible = captures_.Check(creation.value(), starter_); possible.has_error()) {
+    if (auto possible = captures_.Check(creation.value(), access_); possible.has_error()) {
       return Answer(context, possible);
     }
     CaptureTask look = creation.value().request;
@@ -162,8 +162,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::CreateCapture(grpc::CallbackServer
       return error.has_value() ? ToStatus(*error) : grpc::Status::OK;
     });
   }
-  return AnswerAtStart([this, wanted = creation.value()] { return captures_.Create(wanted, starter_); },
-                       Held(*response),
+  return AnswerAtStart([this, wanted = creation.value()] { return captures_.Create(wanted, access_); }, Held(*response),
                        [response](const CaptureSession& started) {
                          FillCapture(started, response);
                          return grpc::Status::OK;
@@ -262,7 +261,7 @@ RecordWriter* CaptureServiceImpl::Record(grpc::CallbackServerContext* /*context*
   if (creation.has_error()) {
     return FailedCall<v1::RecordEvent>(ToStatus(creation.error()));
   }
-  return StartRecord([this, wanted = creation.value()] { return captures_.Create(wanted, starter_); }, captures_,
+  return StartRecord([this, wanted = creation.value()] { return captures_.Create(wanted, access_); }, captures_,
                      ReaderOf(size.value()));
 }
 

@@ -1,9 +1,10 @@
 // CaptureService of ptraceprof.v1 for one caller. Callback API; see profiler_service.h.
 #pragma once
 
+#include "daemon/server/captures/caller_access.h"
 #include "daemon/server/captures/capture_registry.h"
-#include "daemon/server/captures/collector.h"
 #include "daemon/server/service/answer_at_end.h"
+#include "daemon/server/service/call_resources.h"
 #include "daemon/server/service/reader.h"
 #include "ptraceprof/v1/capture_service.grpc.pb.h"
 #include "rpc/connection/peer_identity.h"
@@ -12,8 +13,9 @@ namespace ptrace_prof {
 
 class CaptureServiceImpl : public ptraceprof::v1::CaptureService::CallbackService {
  public:
-  CaptureServiceImpl(PeerIdentity caller, CaptureRegistry& captures, CollectorStarter& starter)
-      : caller_(std::move(caller)), captures_(captures), starter_(starter) {}
+  CaptureServiceImpl(PeerIdentity caller, CaptureRegistry& captures, CallResources& resources,
+                     const CallerAccess& access)
+      : caller_(std::move(caller)), captures_(captures), resources_(resources), access_(access) {}
 
   grpc::ServerUnaryReactor* ListProcesses(grpc::CallbackServerContext* context,
                                           const ptraceprof::v1::ListProcessesRequest* request,
@@ -58,7 +60,8 @@ class CaptureServiceImpl : public ptraceprof::v1::CaptureService::CallbackServic
 
   const PeerIdentity caller_;
   CaptureRegistry& captures_;
-  CollectorStarter& starter_;
+  CallResources& resources_;
+  const CallerAccess access_;
 };
 
 }  // namespace ptrace_prof

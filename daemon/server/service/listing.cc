@@ -120,9 +120,9 @@ Error BadToken(std::string_view why) {
 
 // Marks processes that the kernel lets the caller read but the policy does not. A process that has ended stays as it
 // was.
-void MarkDenied(std::vector<ProcessEntry>& entries, CollectorStarter& starter) {
+void MarkDenied(std::vector<ProcessEntry>& entries, const CallerAllowance& allowance) {
   for (ProcessEntry& entry : entries) {
-    const Result<void> allowed = entry.profilable ? starter.MayProfile(entry.pid) : Result<void>();
+    const Result<void> allowed = entry.profilable ? allowance.MayProfile(entry.pid) : Result<void>();
     if (allowed.has_error() && allowed.error().code == Code::kPermissionDenied) {
       entry.profilable = false;
       entry.cause = allowed.error().message;
@@ -132,10 +132,11 @@ void MarkDenied(std::vector<ProcessEntry>& entries, CollectorStarter& starter) {
   }
 }
 
-Result<Listing> ReadListing(const CaptureSession& session, const v1::ProcessFilter& filter, CollectorStarter& starter) {
+Result<Listing> ReadListing(const CaptureSession& session, const v1::ProcessFilter& filter,
+                            const CallerAllowance& allowance) {
   Entries found;
   PP_RETURN_IF_ERROR(ReadWholeTrace(session, found));
-  MarkDenied(found.entries, starter);
+  MarkDenied(found.entries, allowance);
   std::erase_if(found.entries, [&](const ProcessEntry& entry) { return !Matches(entry, filter); });
   std::sort(found.entries.begin(), found.entries.end(),
             [](const ProcessEntry& a, const ProcessEntry& b) { return a.pid < b.pid; });
@@ -163,7 +164,7 @@ Result<ListingPage> PageFrom(const v1::ListProcessesRequest& request) {
 
 Result<void> AnswerFirstPage(const CaptureSession& ended, const v1::ListProcessesRequest& request, ListingPage page,
                              const ListingKeeper& keeper, v1::ListProcessesResponse* out) {
-  PP_ASSIGN_OR_RETURN(Listing found, ReadListing(ended, request.filter(), keeper.starter));
+  PP_ASSIGN_OR_RETURN(Listing found, ReadListing(ended, request.filter(), keeper.allowance));
   const auto listing = std::make_shared<const Listing>(std::move(found));
   if (listing->entries.size() > static_cast<size_t>(page.size)) {
     page.listing = keeper.listings.Keep(keeper.caller, listing);

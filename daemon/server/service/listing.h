@@ -9,8 +9,8 @@
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
+#include "daemon/server/captures/caller_allowance.h"
 #include "daemon/server/captures/capture_session.h"
-#include "daemon/server/captures/collector.h"
 #include "daemon/server/captures/kept_listings.h"
 
 namespace ptraceprof::v1 {
@@ -26,11 +26,11 @@ struct ListingPage {
   int size = 0;
 };
 
-// Where the caller's listings are kept, and the starter that knows what the caller may profile; outlives the call.
+// Where the caller's listings are kept, and what the caller may profile; outlives the call.
 struct ListingKeeper {
   KeptListings& listings;
   Uid caller;
-  CollectorStarter& starter;
+  const CallerAllowance& allowance;
 };
 
 // kInvalidArgument: an invalid size, or a token that is not ours.

@@ -61,8 +61,8 @@ grpc::ServerUnaryReactor* NodeServiceImpl::GetNode(grpc::CallbackServerContext* 
   if (checked.has_error()) {
     return FailedUnary(context, ToStatus(checked.error()));
   }
-  const HeldAnswer answer{captures_.unsent(), captures_.starts(), caller_.uid, *response};
-  const auto start = [this, look] { return captures_.StartHidden(look, UserOf(caller_), starter_); };
+  const HeldAnswer answer{resources_.unsent, resources_.pool, caller_.uid, *response};
+  const auto start = [this, look] { return captures_.StartHidden(look, UserOf(caller_), access_); };
   return AnswerAtEnd(start, answer, [response](const CaptureSession& ended) {
     FillIdentity(response);
     Checks checks(response);

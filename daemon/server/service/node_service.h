@@ -1,9 +1,10 @@
 // NodeService of ptraceprof.v1 for one caller. Callback API; see profiler_service.h.
 #pragma once
 
+#include "daemon/server/captures/caller_access.h"
 #include "daemon/server/captures/capture_registry.h"
-#include "daemon/server/captures/collector.h"
 #include "daemon/server/captures/daemon_facts.h"
+#include "daemon/server/service/call_resources.h"
 #include "ptraceprof/v1/node_service.grpc.pb.h"
 #include "rpc/connection/peer_identity.h"
 
@@ -12,8 +13,9 @@ namespace ptrace_prof {
 class NodeServiceImpl : public ptraceprof::v1::NodeService::CallbackService {
  public:
   // `facts`: null if this is no daemon.
-  NodeServiceImpl(PeerIdentity caller, CaptureRegistry& captures, CollectorStarter& starter, const DaemonFacts* facts)
-      : caller_(std::move(caller)), captures_(captures), starter_(starter), facts_(facts) {}
+  NodeServiceImpl(PeerIdentity caller, CaptureRegistry& captures, CallResources& resources, const CallerAccess& access,
+                  const DaemonFacts* facts)
+      : caller_(std::move(caller)), captures_(captures), resources_(resources), access_(access), facts_(facts) {}
 
   grpc::ServerUnaryReactor* GetNode(grpc::CallbackServerContext* context, const ptraceprof::v1::GetNodeRequest* request,
                                     ptraceprof::v1::Node* response) override;
@@ -24,7 +26,8 @@ class NodeServiceImpl : public ptraceprof::v1::NodeService::CallbackService {
  private:
   const PeerIdentity caller_;
   CaptureRegistry& captures_;
-  CollectorStarter& starter_;
+  CallResources& resources_;
+  const CallerAccess access_;
   const DaemonFacts* const facts_;
 };
 

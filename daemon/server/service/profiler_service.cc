@@ -6,16 +6,17 @@
 namespace ptrace_prof {
 
 struct ProfilerService::Impl {
-  Impl(const PeerIdentity& caller, CaptureRegistry& registry, CollectorStarter& starter, const DaemonFacts* facts)
-      : captures(caller, registry, starter), node(caller, registry, starter, facts) {}
+  Impl(const PeerIdentity& caller, CaptureRegistry& registry, CallResources& resources, const CallerAccess& access,
+       const DaemonFacts* facts)
+      : captures(caller, registry, resources, access), node(caller, registry, resources, access, facts) {}
 
   CaptureServiceImpl captures;
   NodeServiceImpl node;
 };
 
-ProfilerService::ProfilerService(const PeerIdentity& caller, CaptureRegistry& captures, CollectorStarter& starter,
-                                 const DaemonFacts* facts)
-    : impl_(std::make_unique<Impl>(caller, captures, starter, facts)) {}
+ProfilerService::ProfilerService(const PeerIdentity& caller, CaptureRegistry& captures, CallResources& resources,
+                                 const CallerAccess& access, const DaemonFacts* facts)
+    : impl_(std::make_unique<Impl>(caller, captures, resources, access, facts)) {}
 
 ProfilerService::~ProfilerService() = default;
 

@@ -2,16 +2,17 @@
 //
 // Make one for the peer of each accepted connection, register services() with that connection's server (rpc/…), and
 // keep it as long as the server. Callback API: no call blocks a gRPC thread; waiting for the launcher and searching a
-// long trace happen in the registry's pool (start_pool.h). Translates between messages and the domain; opens no memory
+// long trace happen in the pool of the CallResources. Translates between messages and the domain; opens no memory
 // of other processes.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "daemon/server/captures/caller_access.h"
 #include "daemon/server/captures/capture_registry.h"
-#include "daemon/server/captures/collector.h"
 #include "daemon/server/captures/daemon_facts.h"
+#include "daemon/server/service/call_resources.h"
 #include "rpc/connection/peer_identity.h"
 
 namespace grpc {
@@ -25,10 +26,10 @@ class NodeServiceImpl;
 
 class ProfilerService {
  public:
-  // `starter` starts collectors with the rights of `caller`. `facts` describe the daemon; null if this is no daemon.
-  // All referenced objects outlive this one.
-  ProfilerService(const PeerIdentity& caller, CaptureRegistry& captures, CollectorStarter& starter,
-                  const DaemonFacts* facts = nullptr);
+  // `access` is that of `caller`: collectors start with its rights. `facts` describe the daemon; null if this is no
+  // daemon. All referenced objects outlive this one.
+  ProfilerService(const PeerIdentity& caller, CaptureRegistry& captures, CallResources& resources,
+                  const CallerAccess& access, const DaemonFacts* facts = nullptr);
   ~ProfilerService();
 
   std::vector<grpc::Service*> services();

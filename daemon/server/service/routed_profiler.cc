@@ -57,47 +57,36 @@ grpc::ServerWriteReactor<Message>* HandOnStream(const ProfilerRoute& route, Meth
 CaptureServiceImpl& Captures(ProfilerService& profiler) { return profiler.captures(); }
 NodeServiceImpl& Node(ProfilerService& profiler) { return profiler.node(); }
 
+// Implements a call by the call of that name of the caller's service; its request has the call's name too.
+#define PP_HAND_ON(of, Method, Answer)                                             \
+  Unary* Method(Context* c, const v1::Method##Request* in, Answer* out) override { \
+    return HandOn(route_, of, &Target::Method, Of(c, __func__), in, out);          \
+  }
+#define PP_HAND_ON_STREAM(Method, Message)                                                        \
+  grpc::ServerWriteReactor<Message>* Method(Context* c, const v1::Method##Request* in) override { \
+    return HandOnStream<Message>(route_, &Target::Method, Of(c, __func__), in);                   \
+  }
+
 }  // namespace
 
 class RoutedCaptures : public v1::CaptureService::CallbackService {
  public:
   explicit RoutedCaptures(const ProfilerRoute& route) : route_(route) {}
 
-  Unary* ListProcesses(Context* c, const v1::ListProcessesRequest* in, v1::ListProcessesResponse* out) override {
-    return HandOn(route_, Captures, &CaptureServiceImpl::ListProcesses, Of(c, __func__), in, out);
-  }
-  Unary* DumpStacks(Context* c, const v1::DumpStacksRequest* in, v1::DumpStacksResponse* out) override {
-    return HandOn(route_, Captures, &CaptureServiceImpl::DumpStacks, Of(c, __func__), in, out);
-  }
-  Unary* CreateCapture(Context* c, const v1::CreateCaptureRequest* in, v1::Capture* out) override {
-    return HandOn(route_, Captures, &CaptureServiceImpl::CreateCapture, Of(c, __func__), in, out);
-  }
-  Unary* GetCapture(Context* c, const v1::GetCaptureRequest* in, v1::Capture* out) override {
-    return HandOn(route_, Captures, &CaptureServiceImpl::GetCapture, Of(c, __func__), in, out);
-  }
-  Unary* ListCaptures(Context* c, const v1::ListCapturesRequest* in, v1::ListCapturesResponse* out) override {
-    return HandOn(route_, Captures, &CaptureServiceImpl::ListCaptures, Of(c, __func__), in, out);
-  }
-  Unary* CancelCapture(Context* c, const v1::CancelCaptureRequest* in, v1::Capture* out) override {
-    return HandOn(route_, Captures, &CaptureServiceImpl::CancelCapture, Of(c, __func__), in, out);
-  }
-  Unary* DeleteCapture(Context* c, const v1::DeleteCaptureRequest* in, google::protobuf::Empty* out) override {
-    return HandOn(route_, Captures, &CaptureServiceImpl::DeleteCapture, Of(c, __func__), in, out);
-  }
-  grpc::ServerWriteReactor<v1::CaptureEvent>* WatchCapture(Context* c, const v1::WatchCaptureRequest* in) override {
-    return HandOnStream<v1::CaptureEvent>(route_, &CaptureServiceImpl::WatchCapture, Of(c, __func__), in);
-  }
-  grpc::ServerWriteReactor<v1::TraceChunk>* ReadTrace(Context* c, const v1::ReadTraceRequest* in) override {
-    return HandOnStream<v1::TraceChunk>(route_, &CaptureServiceImpl::ReadTrace, Of(c, __func__), in);
-  }
-  grpc::ServerWriteReactor<v1::RecordEvent>* Record(Context* c, const v1::RecordRequest* in) override {
-    return HandOnStream<v1::RecordEvent>(route_, &CaptureServiceImpl::Record, Of(c, __func__), in);
-  }
-  grpc::ServerWriteReactor<v1::SampleBatch>* StreamSamples(Context* c, const v1::StreamSamplesRequest* in) override {
-    return HandOnStream<v1::SampleBatch>(route_, &CaptureServiceImpl::StreamSamples, Of(c, __func__), in);
-  }
+  PP_HAND_ON(Captures, ListProcesses, v1::ListProcessesResponse)
+  PP_HAND_ON(Captures, DumpStacks, v1::DumpStacksResponse)
+  PP_HAND_ON(Captures, CreateCapture, v1::Capture)
+  PP_HAND_ON(Captures, GetCapture, v1::Capture)
+  PP_HAND_ON(Captures, ListCaptures, v1::ListCapturesResponse)
+  PP_HAND_ON(Captures, CancelCapture, v1::Capture)
+  PP_HAND_ON(Captures, DeleteCapture, google::protobuf::Empty)
+  PP_HAND_ON_STREAM(WatchCapture, v1::CaptureEvent)
+  PP_HAND_ON_STREAM(ReadTrace, v1::TraceChunk)
+  PP_HAND_ON_STREAM(Record, v1::RecordEvent)
+  PP_HAND_ON_STREAM(StreamSamples, v1::SampleBatch)
 
  private:
+  using Target = CaptureServiceImpl;
   static Call Of(Context* c, const char* method) { return {c, v1::CaptureService::service_full_name(), method}; }
 
   const ProfilerRoute& route_;
@@ -107,18 +96,18 @@ class RoutedNode : public v1::NodeService::CallbackService {
  public:
   explicit RoutedNode(const ProfilerRoute& route) : route_(route) {}
 
-  Unary* GetNode(Context* c, const v1::GetNodeRequest* in, v1::Node* out) override {
-    return HandOn(route_, Node, &NodeServiceImpl::GetNode, Of(c, __func__), in, out);
-  }
-  Unary* GetDaemonStatus(Context* c, const v1::GetDaemonStatusRequest* in, v1::DaemonStatus* out) override {
-    return HandOn(route_, Node, &NodeServiceImpl::GetDaemonStatus, Of(c, __func__), in, out);
-  }
+  PP_HAND_ON(Node, GetNode, v1::Node)
+  PP_HAND_ON(Node, GetDaemonStatus, v1::DaemonStatus)
 
  private:
+  using Target = NodeServiceImpl;
   static Call Of(Context* c, const char* method) { return {c, v1::NodeService::service_full_name(), method}; }
 
   const ProfilerRoute& route_;
 };
+
+#undef PP_HAND_ON
+#undef PP_HAND_ON_STREAM
 
 struct RoutedProfiler::Impl {
   explicit Impl(ProfilerRoute wanted) : route(std::move(wanted)), captures(route), node(route) {}

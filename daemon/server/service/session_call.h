@@ -1,6 +1,6 @@
 // A StreamCall about one capture, pumped whenever the capture changes.
 //
-// The capture exists already, or is obtained on a thread of the registry's pool, so that waiting for the launcher does
+// The capture exists already, or is obtained on a thread of the pool, so that waiting for the launcher does
 // not delay other calls. If the call is cancelled meanwhile, it ends when the capture has been obtained.
 #pragma once
 

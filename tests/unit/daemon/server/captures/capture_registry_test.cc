@@ -67,7 +67,7 @@ TEST_F(Registry, ARequestIdIsOfOneRequest) {
   other.request_id = "once";
   other.request.mutable_spec()->mutable_sample()->set_rate_hz(17);
   EXPECT_EQ(Ask(other).error().reason, Reason::kInvalidRequest);
-  EXPECT_EQ(registry_->Check(other, starter_).error().reason, Reason::kInvalidRequest);
+  EXPECT_EQ(registry_->Check(other, starter_.access()).error().reason, Reason::kInvalidRequest);
   for (const auto& [max_bytes, keep] : {std::pair<uint64_t, bool>{1000, false}, {0, true}}) {
     CaptureRegistry::Creation more = CreationBy(kAnn);
     more.request_id = "once";
@@ -230,7 +230,7 @@ TEST_F(Registry, ForgetsWhatIsOldUnlessItIsToBeKept) {
   CaptureRegistry::Creation creation{.owner = kAnn};
   creation.request.mutable_spec()->set_keep(true);
   SetTarget(Pid(7), &creation.request);
-  const Session kept = registry_->Create(creation, starter_).value();
+  const Session kept = registry_->Create(creation, starter_.access()).value();
   Complete(kept, LastCollector());
   const std::string id = CreateEnded(kAnn)->parameters().id;
   registry_->Expire();
@@ -339,13 +339,13 @@ TEST_F(Registry, TheServersLimitsHoldWhateverIsAskedFor) {
   SetTarget(Pid(7), &creation.request);
   for (const Nanos asked : {Nanos(), Nanos::FromSeconds(2)}) {
     SetNanos(asked, creation.request.mutable_spec()->mutable_duration());
-    const Session session = registry_->Create(creation, starter_).value();
+    const Session session = registry_->Create(creation, starter_.access()).value();
     const Nanos given = DurationOf(LastCollector().request);
     EXPECT_EQ(given, asked == Nanos() ? Nanos::FromSeconds(5) : asked);
     EXPECT_EQ(session->parameters().max_bytes, 1000U);
   }
   SetNanos(Nanos::FromSeconds(10), creation.request.mutable_spec()->mutable_duration());
-  const auto refused = registry_->Create(creation, starter_);
+  const auto refused = registry_->Create(creation, starter_.access());
   ASSERT_TRUE(refused.has_error());
   EXPECT_EQ(refused.error().message, "user 1001 requested 10 s, and the limit for a capture is 5 s");
 }
@@ -374,17 +374,17 @@ TEST_F(Registry, QuotasLimitTheDuration) {
   CaptureRegistry::Creation creation{.owner = kAnn};
   SetTarget(Pid(7), &creation.request);
   SetNanos(Nanos::FromSeconds(11), creation.request.mutable_spec()->mutable_duration());
-  EXPECT_EQ(registry_->Check(creation, starter_).error().reason, Reason::kQuota);
-  const auto refused = registry_->Create(creation, starter_);
+  EXPECT_EQ(registry_->Check(creation, starter_.access()).error().reason, Reason::kQuota);
+  const auto refused = registry_->Create(creation, starter_.access());
   ASSERT_TRUE(refused.has_error());
   EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
   EXPECT_EQ(refused.error().message,
             "user 1001 requested 11 s, and the limit for a capture is 10 s (quota 'short' of the policy)");
   SetNanos(Nanos(), creation.request.mutable_spec()->mutable_duration());
-  ASSERT_TRUE(registry_->Create(creation, starter_).has_value());
+  ASSERT_TRUE(registry_->Create(creation, starter_.access()).has_value());
   EXPECT_EQ(DurationOf(LastCollector().request), Nanos::FromSeconds(10));
   Limit({.duration = Nanos::FromSeconds(5)});
-  ASSERT_TRUE(registry_->Create(creation, starter_).has_value());
+  ASSERT_TRUE(registry_->Create(creation, starter_.access()).has_value());
   EXPECT_EQ(DurationOf(LastCollector().request), Nanos::FromSeconds(5)) << "the stricter counts";
 }
 
@@ -412,7 +412,7 @@ TEST_F(Registry, ACaptureEndsWellAtItsSize) {
   CaptureRegistry::Creation creation{.owner = kAnn};
   creation.request.mutable_spec()->set_max_bytes(100);
   SetTarget(Pid(7), &creation.request);
-  const Session session = registry_->Create(creation, starter_).value();
+  const Session session = registry_->Create(creation, starter_.access()).value();
   ASSERT_TRUE(WriteAll(LastCollector().output.get(), SmallTrace(false)));
   ASSERT_TRUE(session->WaitForEnd(kPatience));
   EXPECT_TRUE(LastCollector().stopped);
@@ -454,7 +454,7 @@ TEST_F(Registry, WhatOthersCallTheirCapturesIsNobodysBusiness) {
 TEST_F(Registry, ADumpIsInNoList) {
   CaptureTask request;
   SetTarget(Pid(7), &request);
-  const auto session = registry_->StartHidden(request, kAnn, starter_);
+  const auto session = registry_->StartHidden(request, kAnn, starter_.access());
   ASSERT_TRUE(session.has_value());
   EXPECT_TRUE(registry_->List(kAnn).empty());
   Complete(session.value(), LastCollector());
@@ -466,13 +466,14 @@ TEST_F(Registry, ADumpBeyondTheirNumberIsRefusedAndThatIsReported) {
   CaptureTask request;
   SetTarget(Pid(7), &request);
   request.set_verb(CaptureTask::DUMP);
-  ASSERT_TRUE(registry_->StartHidden(request, kAnn, starter_).has_value());
+  ASSERT_TRUE(registry_->StartHidden(request, kAnn, starter_.access()).has_value());
   EXPECT_EQ(starter_.refusals, 0);
-  EXPECT_EQ(registry_->StartHidden(request, kAnn, starter_).error().reason, Reason::kQuota);
+  EXPECT_EQ(registry_->StartHidden(request, kAnn, starter_.access()).error().reason, Reason::kQuota);
   EXPECT_EQ(starter_.refusals, 1);
-  EXPECT_TRUE(registry_->StartHidden(request, kBob, starter_).has_value());
+  EXPECT_TRUE(registry_->StartHidden(request, kBob, starter_.access()).has_value());
   request.set_verb(CaptureTask::RECORD);
-  EXPECT_TRUE(registry_->StartHidden(request, kAnn, starter_).has_value()) << "live views are counted by themselves";
+  EXPECT_TRUE(registry_->StartHidden(request, kAnn, starter_.access()).has_value())
+      << "live views are counted by themselves";
 }
 
 TEST_F(Registry, ADumpCountsUntilItsAnswerIsTaken) {
@@ -480,11 +481,11 @@ TEST_F(Registry, ADumpCountsUntilItsAnswerIsTaken) {
   CaptureTask request;
   SetTarget(Pid(7), &request);
   request.set_verb(CaptureTask::DUMP);
-  Session held = registry_->StartHidden(request, kAnn, starter_).value();
+  Session held = registry_->StartHidden(request, kAnn, starter_.access()).value();
   Complete(held, LastCollector());
-  EXPECT_EQ(registry_->StartHidden(request, kAnn, starter_).error().reason, Reason::kQuota);
+  EXPECT_EQ(registry_->StartHidden(request, kAnn, starter_.access()).error().reason, Reason::kQuota);
   held.reset();
-  EXPECT_TRUE(registry_->StartHidden(request, kAnn, starter_).has_value());
+  EXPECT_TRUE(registry_->StartHidden(request, kAnn, starter_.access()).has_value());
 }
 
 TEST_F(Registry, ADumpThatIsTooLargeFailsAndIsNotStored) {
@@ -494,7 +495,7 @@ TEST_F(Registry, ADumpThatIsTooLargeFailsAndIsNotStored) {
   CaptureTask request;
   SetTarget(Pid(7), &request);
   request.set_verb(CaptureTask::DUMP);
-  const Session session = registry_->StartHidden(request, kAnn, starter_).value();
+  const Session session = registry_->StartHidden(request, kAnn, starter_.access()).value();
   const auto collector = starter_.started().back();
   const std::string part = SmallTrace(false, 2000);
   for (uint64_t written = 0; written < 4 * kMost; written += part.size()) {

@@ -379,8 +379,8 @@ TEST_F(KeptCaptures, AnEndingServerBeginsNothing) {
   const auto refused = Ask(creation);
   EXPECT_EQ(refused.error().reason, Reason::kDaemonEnding);
   EXPECT_FALSE(refused.error().remedy.empty());
-  EXPECT_EQ(registry_->StartHidden(creation.request, kAnn, starter_).error().reason, Reason::kDaemonEnding);
-  EXPECT_EQ(registry_->Check(creation, starter_).error().reason, Reason::kDaemonEnding);
+  EXPECT_EQ(registry_->StartHidden(creation.request, kAnn, starter_.access()).error().reason, Reason::kDaemonEnding);
+  EXPECT_EQ(registry_->Check(creation, starter_.access()).error().reason, Reason::kDaemonEnding);
 }
 
 TEST_F(KeptCaptures, ADeafCollectorIsKilledWhenTimeRunsOut) {

@@ -133,7 +133,7 @@ TEST_F(BudgetOfTheRegistry, IsForEverybodyTogether) {
   EXPECT_NE(one_too_many.error().message.find("0.1 cores"), std::string::npos) << one_too_many.error().message;
   EXPECT_FALSE(one_too_many.error().remedy.empty());
   EXPECT_EQ(starter_.refusals, 1) << "the audit hears of it";
-  EXPECT_TRUE(registry_->StartHidden(Sampling(0.01), {1008}, starter_).has_error()) << "live views count too";
+  EXPECT_TRUE(registry_->StartHidden(Sampling(0.01), {1008}, starter_.access()).has_error()) << "live views count too";
   ASSERT_EQ(NoticesOf(greedy).size(), 1U);
   EXPECT_NE(NoticesOf(greedy)[0].find("5 % of a core"), std::string::npos) << NoticesOf(greedy)[0];
   EXPECT_TRUE(NoticesOf(others[0]).empty());

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "attach/base/unique_fd.h"
-#include "daemon/server/captures/collector.h"
+#include "daemon/server/captures/caller_access.h"
 
 namespace ptrace_prof {
 
@@ -26,11 +26,12 @@ struct FakeCollectorState {
   std::optional<Error> not_started;  // set it before the end of the output
 };
 
-class FakeStarter : public CollectorStarter {
+class FakeStarter : public CollectorStarter, public CallerAllowance, public RequestAudit {
  public:
+  CallerAccess access() { return {*this, *this, *this}; }
   Result<std::unique_ptr<Collector>> Start(const CaptureTask& request) override;
-  UserQuota quota() override { return allowed; }
-  std::optional<double> cpu_budget() override { return budget; }
+  UserQuota quota() const override { return allowed; }
+  std::optional<double> cpu_budget() const override { return budget; }
   void Refused(const CaptureTask&, const Error&, const std::string& quota) override {
     ++refusals;
     refused_by = quota;

@@ -27,7 +27,9 @@ class PlayedCaptures {
     SetTarget(Pid(7), &creation.request);
     return creation;
   }
-  Result<Session> Ask(const CaptureRegistry::Creation& creation) { return registry_->Create(creation, starter_); }
+  Result<Session> Ask(const CaptureRegistry::Creation& creation) {
+    return registry_->Create(creation, starter_.access());
+  }
   // The collector ends by itself, with a complete trace.
   static void Complete(const Session& session, FakeCollectorState& collector) {
     ASSERT_TRUE(WriteAll(collector.output.get(), SmallTrace()));

@@ -236,7 +236,7 @@ TEST_P(Captures, PagesShowEachOnce) {
   SetTarget(Pid(7), &creation.request);
   std::set<std::string> created;
   for (int i = 0; i < 7; ++i) {
-    const auto session = serving_.registry().Create(creation, starter);
+    const auto session = serving_.registry().Create(creation, starter.access());
     ASSERT_TRUE(session.has_value());
     created.insert(session.value()->parameters().id);
   }

@@ -24,8 +24,9 @@ PeerIdentity Self() { return {.uid = ::getuid(), .gid = ::getgid(), .groups = {}
 
 class PeerServices : public ConnectionServices {
  public:
-  PeerServices(const PeerIdentity& peer, CaptureRegistry& captures, CollectorStarter& starter)
-      : profiler_(peer, captures, starter) {}
+  PeerServices(const PeerIdentity& peer, CaptureRegistry& captures, CallResources& resources,
+               const CallerAccess& access)
+      : profiler_(peer, captures, resources, access) {}
   std::vector<grpc::Service*> services() override { return profiler_.services(); }
 
  private:
@@ -72,7 +73,7 @@ class Assembly {
 }  // namespace
 
 Serving::Serving(Way way, CaptureLimits limits, CollectorStarter* starter)
-    : starter_(starter == nullptr ? local_ : *starter),
+    : access_{starter == nullptr ? local_ : *starter, allowance_, audit_},
       registry_(std::make_unique<CaptureRegistry>(folder_.path(), limits)) {
   const auto channel = Serve(way);
   captures_ = v1::CaptureService::NewStub(channel);
@@ -89,7 +90,7 @@ std::shared_ptr<grpc::Channel> Serving::Serve(Way way) {
 }
 
 std::shared_ptr<grpc::Channel> Serving::ServeInProcess() {
-  service_ = std::make_unique<ProfilerService>(Self(), *registry_, starter_);
+  service_ = std::make_unique<ProfilerService>(Self(), *registry_, resources_, access_);
   in_process_ = std::make_unique<InProcessServer>(service_->services());
   return in_process_->Connect();
 }
@@ -97,9 +98,10 @@ std::shared_ptr<grpc::Channel> Serving::ServeInProcess() {
 std::shared_ptr<grpc::Channel> Serving::ServeOnUnixSocket() {
   const std::string path = folder_.path() + "/s.sock";
   auto socket = ListenOnUnixSocket(path);
-  auto listener = UnixListener::Start(
-      std::move(socket).value(), {.admit = AdmitOnly({Uid(::getuid())})},
-      [this](const PeerIdentity& peer) { return std::make_unique<PeerServices>(peer, *registry_, starter_); });
+  auto listener = UnixListener::Start(std::move(socket).value(), {.admit = AdmitOnly({Uid(::getuid())})},
+                                      [this](const PeerIdentity& peer) {
+                                        return std::make_unique<PeerServices>(peer, *registry_, resources_, access_);
+                                      });
   listener_ = std::move(listener).value();
   return ConnectChannel("unix:" + path).value();
 }
@@ -110,9 +112,11 @@ std::shared_ptr<grpc::Channel> Serving::ServeOverTls() {
   auto door = TlsDoor::Start(std::move(tcp.fd), TlsServer::Load(made.server).value(),
                              {.identify = [](const PeerCertificate&) -> Result<PeerIdentity> { return Self(); },
                               .on_refused = [](const Error& why, size_t) { ADD_FAILURE() << why.message; }});
-  auto listener = UnixListener::Start(
-      UniqueFd(), {.admit = AdmitOnly({Uid(::getuid())}), .doorkeeper = std::move(door).value()},
-      [this](const PeerIdentity& peer) { return std::make_unique<PeerServices>(peer, *registry_, starter_); });
+  auto listener =
+      UnixListener::Start(UniqueFd(), {.admit = AdmitOnly({Uid(::getuid())}), .doorkeeper = std::move(door).value()},
+                          [this](const PeerIdentity& peer) {
+                            return std::make_unique<PeerServices>(peer, *registry_, resources_, access_);
+                          });
   listener_ = std::move(listener).value();
   ChannelOptions options;
   options.tls = made.client;

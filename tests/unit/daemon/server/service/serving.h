@@ -42,8 +42,11 @@ class Serving {
 
   ScratchDirectory folder_;
   LocalStarter local_;
-  CollectorStarter& starter_;
+  const CallerAllowance allowance_;
+  RequestAudit audit_;
+  const CallerAccess access_;
   std::unique_ptr<CaptureRegistry> registry_;
+  CallResources resources_;
   std::unique_ptr<ProfilerService> service_;
   std::unique_ptr<InProcessServer> in_process_;
   std::unique_ptr<UnixListener> listener_;
