@@ -8,8 +8,8 @@ endif()
 
 # Several sources of a library are compiled as one, as most of the time goes into headers that they share: a fifth of
 # the processor time. clang-tidy compiles each file by itself (PP_UNITY=OFF), which finds missing includes.
-option(PP_UNITY "Compile several sources of a library as one" ON)
-set(PP_UNITY_SOURCES 8 CACHE STRING "How many sources are compiled as one; 0: all of a library")
+option(PP_UNITY "Compile several sources of a library or a unit test as one" ON)
+set(PP_UNITY_SOURCES 8 CACHE STRING "How many sources are compiled as one; 0: all of a library or a test")
 
 function(pp_target_defaults target)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})

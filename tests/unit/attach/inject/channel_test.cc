@@ -11,26 +11,26 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr ChannelShape kShape{2, PP_MIN_RING_RECORDS, 4711};
+constexpr ChannelShape kChannelShape{2, PP_MIN_RING_RECORDS, 4711};
 
 class ChannelTest : public testing::Test {
  protected:
   Channel Open() {
     memory_.Seal();
-    Result<Channel> channel = Channel::Take(memory_.file(), kShape);
+    Result<Channel> channel = Channel::Take(memory_.file(), kChannelShape);
     EXPECT_TRUE(channel.has_value()) << channel.error().message;
     return std::move(channel).value();
   }
-  Code Refusal(const ChannelShape& shape = kShape) const {
+  Code Refusal(const ChannelShape& shape = kChannelShape) const {
     const Result<Channel> channel = Channel::Take(memory_.file(), shape);
     return channel.has_value() ? Code::kOk : channel.error().code;
   }
-  Reason Why(const ChannelShape& shape = kShape) const {
+  Reason Why(const ChannelShape& shape = kChannelShape) const {
     const Result<Channel> channel = Channel::Take(memory_.file(), shape);
     return channel.has_value() ? Reason::kUnspecified : channel.error().reason;
   }
 
-  ChannelMemory memory_{kShape};
+  ChannelMemory memory_{kChannelShape};
 };
 
 TEST_F(ChannelTest, IsTakenOnceItIsSealedAndReady) {
@@ -45,12 +45,12 @@ TEST_F(ChannelTest, IsTakenOnceItIsSealedAndReady) {
 
 TEST_F(ChannelTest, OfAnotherShapeIsRefused) {
   memory_.Seal();
-  EXPECT_EQ(Why({3, kShape.records, kShape.nonce}), Reason::kTracerLost);
-  EXPECT_EQ(Why({2, 2 * kShape.records, kShape.nonce}), Reason::kTracerLost);
-  EXPECT_EQ(Why({2, kShape.records, 4712}), Reason::kTracerLost);
-  EXPECT_EQ(Refusal({0, kShape.records, kShape.nonce}), Code::kInvalidArgument);
-  EXPECT_EQ(Refusal({2, 300, kShape.nonce}), Code::kInvalidArgument);
-  EXPECT_EQ(Refusal({UINT32_MAX, kShape.records, kShape.nonce}), Code::kInvalidArgument);
+  EXPECT_EQ(Why({3, kChannelShape.records, kChannelShape.nonce}), Reason::kTracerLost);
+  EXPECT_EQ(Why({2, 2 * kChannelShape.records, kChannelShape.nonce}), Reason::kTracerLost);
+  EXPECT_EQ(Why({2, kChannelShape.records, 4712}), Reason::kTracerLost);
+  EXPECT_EQ(Refusal({0, kChannelShape.records, kChannelShape.nonce}), Code::kInvalidArgument);
+  EXPECT_EQ(Refusal({2, 300, kChannelShape.nonce}), Code::kInvalidArgument);
+  EXPECT_EQ(Refusal({UINT32_MAX, kChannelShape.records, kChannelShape.nonce}), Code::kInvalidArgument);
   for (const auto spoil : {+[](pp_channel& head) { head.magic = 0; }, +[](pp_channel& head) { head.abi_version = 99; },
                            +[](pp_channel& head) { head.ring_count = 3; }, +[](pp_channel& head) { head.size = 1; }}) {
     const pp_channel good = memory_.head();
@@ -62,7 +62,7 @@ TEST_F(ChannelTest, OfAnotherShapeIsRefused) {
 
 TEST_F(ChannelTest, OnlyAMemfdWillDo) {
   const UniqueFd file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-  const Result<Channel> channel = Channel::Take(file, kShape);
+  const Result<Channel> channel = Channel::Take(file, kChannelShape);
   ASSERT_TRUE(channel.has_error());
   EXPECT_EQ(channel.error().reason, Reason::kTracerLost);
 }
@@ -73,7 +73,7 @@ TEST_F(ChannelTest, ReportsWhyTheStubFailed) {
   memory_.head().error = PP_ERROR_SYSTEM_CALL;
   memory_.head().error_step = PP_STEP_MAP_PRIVATE;
   memory_.head().error_number = ENOMEM;
-  const Result<Channel> channel = Channel::Take(memory_.file(), kShape);
+  const Result<Channel> channel = Channel::Take(memory_.file(), kChannelShape);
   ASSERT_TRUE(channel.has_error());
   EXPECT_EQ(channel.error().message,
             "a system call failed in the target, mapping private memory (mmap): Cannot allocate memory");
@@ -86,7 +86,7 @@ TEST_F(ChannelTest, GivesRecordsInTheirOrderRoundAndRound) {
   RingReader& ring = channel.rings()[1];
   std::array<pp_record, 100> got{};
   uint64_t next = 0;
-  for (uint64_t published = 0; published < 10 * kShape.records;) {
+  for (uint64_t published = 0; published < 10 * kChannelShape.records;) {
     for (int i = 0; i < 150; ++i, ++published) {
       memory_.Publish(1, {published, ~published});
     }
@@ -106,12 +106,12 @@ TEST_F(ChannelTest, GivesRecordsInTheirOrderRoundAndRound) {
 TEST_F(ChannelTest, SurvivesEndsThatMakeNoSense) {
   Channel channel = Open();
   RingReader& ring = channel.rings()[0];
-  std::vector<pp_record> got(2 * kShape.records);
+  std::vector<pp_record> got(2 * kChannelShape.records);
   uint64_t skipped = 0;
-  for (const uint64_t head : {uint64_t{kShape.records} + 1, UINT64_MAX, uint64_t{1000}, uint64_t{1} << 63}) {
+  for (const uint64_t head : {uint64_t{kChannelShape.records} + 1, UINT64_MAX, uint64_t{1000}, uint64_t{1} << 63}) {
     memory_.ring(0).head = head;
     memory_.ring(0).tail = head ^ 0x5555;  // the target may write that too, without effect
-    EXPECT_LE(ring.Waiting(), kShape.records);
+    EXPECT_LE(ring.Waiting(), kChannelShape.records);
     EXPECT_EQ(ring.Drain(got), 0U);
     EXPECT_EQ(ring.skipped(), ++skipped);
   }

@@ -17,15 +17,15 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kPage = 4096;
-constexpr Nanos kLong = Nanos::FromSeconds(60);
+constexpr size_t kFramePage = 4096;
+constexpr Nanos kFrameTimeout = Nanos::FromSeconds(60);
 
 struct Evaluated {
   uint64_t other;
   uint64_t generator;
 };
 
-struct Board {
+struct FrameBoard {
   std::atomic<uint64_t> slot;
   std::atomic<uint64_t> calls;   // of the original
   std::atomic<uint64_t> wrong;   // calls whose arguments differ from those passed
@@ -38,29 +38,29 @@ struct Board {
   std::atomic<int> throwing;
   char text[8];
 };
-Board* board = nullptr;
+FrameBoard* frame_board = nullptr;
 
 long Original(long one, Evaluated* frame, int throwing) {
-  board->calls++;
-  board->wrong += one != 11 || frame != &board->frame;
-  board->raised += throwing != board->throwing;
+  frame_board->calls++;
+  frame_board->wrong += one != 11 || frame != &frame_board->frame;
+  frame_board->raised += throwing != frame_board->throwing;
   return 33;
 }
 
 int BroughtIn(void* argument) {
-  board->served = reinterpret_cast<uint64_t>(argument);
-  board->times++;
-  return board->outcome;
+  frame_board->served = reinterpret_cast<uint64_t>(argument);
+  frame_board->times++;
+  return frame_board->outcome;
 }
 
 void Work() {
   for (;;) {
-    if (!board->go) {
+    if (!frame_board->go) {
       ::sched_yield();
       continue;
     }
-    const auto function = reinterpret_cast<long (*)(long, Evaluated*, int)>(board->slot.load());
-    board->wrong += function(11, &board->frame, board->throwing) != 33;
+    const auto function = reinterpret_cast<long (*)(long, Evaluated*, int)>(frame_board->slot.load());
+    frame_board->wrong += function(11, &frame_board->frame, frame_board->throwing) != 33;
   }
 }
 
@@ -69,9 +69,9 @@ uint64_t At(const void* address) { return reinterpret_cast<uint64_t>(address); }
 class FrameStrategyTest : public testing::Test {
  protected:
   FrameStrategyTest()
-      : code_(::mmap(nullptr, kPage, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)),
-        data_(::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)),
-        child_((board = MakeBoard(), [](auto say) {
+      : code_(::mmap(nullptr, kFramePage, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)),
+        data_(::mmap(nullptr, kFramePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)),
+        child_((frame_board = MakeBoard(), [](auto say) {
           say(1);
           Work();
         })) {
@@ -79,21 +79,21 @@ class FrameStrategyTest : public testing::Test {
     target_.pid = child_.pid();
     target_.main_thread_only = true;
     target_.run_text = RemoteAddr(1);
-    target_.tails = {{RemoteAddr(At(data_)), kPage}};
-    target_.frame_hook = FrameHook{RemoteAddr(At(&board->slot)),
+    target_.tails = {{RemoteAddr(At(data_)), kFramePage}};
+    target_.frame_hook = FrameHook{RemoteAddr(At(&frame_board->slot)),
                                    RemoteAddr(reinterpret_cast<uint64_t>(&Original)),
                                    {2, offsetof(Evaluated, generator), false},
-                                   {{RemoteAddr(At(code_)), kPage}}};
-    guard_ = {RemoteAddr(At(board->text)), {}, RemoteAddr()};
+                                   {{RemoteAddr(At(code_)), kFramePage}}};
+    guard_ = {RemoteAddr(At(frame_board->text)), {}, RemoteAddr()};
   }
   ~FrameStrategyTest() override {
-    ::munmap(board, sizeof(Board));
-    ::munmap(code_, kPage);
-    ::munmap(data_, kPage);
+    ::munmap(frame_board, sizeof(FrameBoard));
+    ::munmap(code_, kFramePage);
+    ::munmap(data_, kFramePage);
   }
-  static Board* MakeBoard() {
-    auto* made =
-        new (::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Board{};
+  static FrameBoard* MakeBoard() {
+    auto* made = new (::mmap(nullptr, sizeof(FrameBoard), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+        FrameBoard{};
     made->slot = reinterpret_cast<uint64_t>(&Original);
     return made;
   }
@@ -101,15 +101,17 @@ class FrameStrategyTest : public testing::Test {
   Result<std::unique_ptr<RunningCall>> Perform(bool raises = false) {
     return kFrameStrategy.perform(
         target_, memory_, {{RemoteAddr(reinterpret_cast<uint64_t>(&BroughtIn)), RemoteAddr(4711)}, guard_, {}, raises},
-        {MonotonicNow() + kLong, [] { return true; }});
+        {MonotonicNow() + kFrameTimeout, [] { return true; }});
   }
   // Whether nothing of ours is left in the page, as the target sees it.
   bool IsZero(const void* page) {
-    std::array<uint8_t, kPage> bytes{};
+    std::array<uint8_t, kFramePage> bytes{};
     return memory_.Read(RemoteAddr(At(page)), bytes.data(), bytes.size()) == ReadStatus::kOk &&
            std::ranges::all_of(bytes, [](uint8_t byte) { return byte == 0; });
   }
-  bool IsAsBefore() { return board->slot == reinterpret_cast<uint64_t>(&Original) && IsZero(code_) && IsZero(data_); }
+  bool IsAsBefore() {
+    return frame_board->slot == reinterpret_cast<uint64_t>(&Original) && IsZero(code_) && IsZero(data_);
+  }
 
   void* code_;
   void* data_;
@@ -123,66 +125,66 @@ TEST_F(FrameStrategyTest, MakesOneCallAndLeavesNothing) {
   if (MakeFrameThunk(RemoteAddr(), RemoteAddr(), {}).empty()) {
     GTEST_SKIP() << "not for this machine";
   }
-  board->go = true;
+  frame_board->go = true;
   for (uint64_t round = 1; round <= 20; ++round) {
     {
       const auto running = Perform();
       ASSERT_TRUE(running.has_value()) << running.error().message;
-      ASSERT_TRUE(Eventually([&] { return board->times == round; }));
-      EXPECT_EQ(board->served, 4711U);
+      ASSERT_TRUE(Eventually([&] { return frame_board->times == round; }));
+      EXPECT_EQ(frame_board->served, 4711U);
     }
     EXPECT_TRUE(IsAsBefore());
-    const uint64_t calls = board->calls;
-    ASSERT_TRUE(Eventually([&] { return board->calls > calls; }));
-    EXPECT_EQ(board->times, round);
+    const uint64_t calls = frame_board->calls;
+    ASSERT_TRUE(Eventually([&] { return frame_board->calls > calls; }));
+    EXPECT_EQ(frame_board->times, round);
   }
-  EXPECT_EQ(board->wrong, 0U);
-  EXPECT_EQ(board->raised, 0U);
+  EXPECT_EQ(frame_board->wrong, 0U);
+  EXPECT_EQ(frame_board->raised, 0U);
 }
 
 TEST_F(FrameStrategyTest, HandsOnAnExceptionWhereTheCallMayRaise) {
   if (MakeFrameThunk(RemoteAddr(), RemoteAddr(), {}).empty()) {
     GTEST_SKIP() << "not for this machine";
   }
-  board->go = true;
-  board->outcome = -1;
+  frame_board->go = true;
+  frame_board->outcome = -1;
   for (uint64_t round = 1; round <= 20; ++round) {
     const auto running = Perform(round % 2 == 0);
     ASSERT_TRUE(running.has_value()) << running.error().message;
-    ASSERT_TRUE(Eventually([&] { return board->times == round; }));
-    const uint64_t calls = board->calls;
-    ASSERT_TRUE(Eventually([&] { return board->calls > calls + 1; }));
-    EXPECT_EQ(board->raised, round / 2);
+    ASSERT_TRUE(Eventually([&] { return frame_board->times == round; }));
+    const uint64_t calls = frame_board->calls;
+    ASSERT_TRUE(Eventually([&] { return frame_board->calls > calls + 1; }));
+    EXPECT_EQ(frame_board->raised, round / 2);
   }
-  EXPECT_EQ(board->wrong, 0U);
+  EXPECT_EQ(frame_board->wrong, 0U);
 }
 
 TEST_F(FrameStrategyTest, IsTakenBackWhenNobodyCalls) {
   {
     const auto running = Perform();
     ASSERT_TRUE(running.has_value()) << running.error().message;
-    EXPECT_NE(board->slot, reinterpret_cast<uint64_t>(&Original));
+    EXPECT_NE(frame_board->slot, reinterpret_cast<uint64_t>(&Original));
     const auto withdrawal = running.value()->Withdraw();
     ASSERT_TRUE(withdrawal.has_value());
     EXPECT_EQ(withdrawal.value(), Withdrawal::kTakenBack);
   }
   EXPECT_TRUE(IsAsBefore());
-  board->go = true;
-  EXPECT_TRUE(Eventually([] { return board->calls > 10; }));
-  EXPECT_EQ(board->times, 0U);
+  frame_board->go = true;
+  EXPECT_TRUE(Eventually([] { return frame_board->calls > 10; }));
+  EXPECT_EQ(frame_board->times, 0U);
 }
 
 TEST_F(FrameStrategyTest, LetsACallWithAnExceptionPass) {
-  board->throwing = 1;
-  board->go = true;
+  frame_board->throwing = 1;
+  frame_board->go = true;
   const auto running = Perform();
   ASSERT_TRUE(running.has_value()) << running.error().message;
-  const uint64_t calls = board->calls;
-  ASSERT_TRUE(Eventually([&] { return board->calls > calls + 100; }));
-  EXPECT_EQ(board->times, 0U);
+  const uint64_t calls = frame_board->calls;
+  ASSERT_TRUE(Eventually([&] { return frame_board->calls > calls + 100; }));
+  EXPECT_EQ(frame_board->times, 0U);
   const Result<bool> taken = running.value()->Taken();
   EXPECT_TRUE(taken.has_value() && !taken.value());
-  EXPECT_EQ(board->wrong + board->raised, 0U);
+  EXPECT_EQ(frame_board->wrong + frame_board->raised, 0U);
 }
 
 TEST_F(FrameStrategyTest, LetsFramesOfGeneratorsPass) {
@@ -197,22 +199,22 @@ TEST_F(FrameStrategyTest, LetsFramesOfGeneratorsPass) {
   uint64_t times = 0;
   for (const Row& row : {Row{false, uint64_t{1} << 40, 0}, Row{true, 0xff01, 0xff00}, Row{true, 0xff01, 0x0102}}) {
     target_.frame_hook->arguments.generator_is_owner = row.is_owner;
-    board->frame.generator = row.of_generator;
-    board->go = true;
+    frame_board->frame.generator = row.of_generator;
+    frame_board->go = true;
     const auto running = Perform();
     ASSERT_TRUE(running.has_value()) << running.error().message;
-    const uint64_t calls = board->calls;
-    ASSERT_TRUE(Eventually([&] { return board->calls > calls + 100; }));
-    EXPECT_EQ(board->times, times);
-    board->frame.generator = row.of_function;
-    EXPECT_TRUE(Eventually([&] { return board->times == times + 1; }));
+    const uint64_t calls = frame_board->calls;
+    ASSERT_TRUE(Eventually([&] { return frame_board->calls > calls + 100; }));
+    EXPECT_EQ(frame_board->times, times);
+    frame_board->frame.generator = row.of_function;
+    EXPECT_TRUE(Eventually([&] { return frame_board->times == times + 1; }));
     ++times;
   }
-  EXPECT_EQ(board->wrong, 0U);
+  EXPECT_EQ(frame_board->wrong, 0U);
 }
 
 TEST_F(FrameStrategyTest, RefusesAHookThatIsInUse) {
-  board->slot = reinterpret_cast<uint64_t>(&BroughtIn);
+  frame_board->slot = reinterpret_cast<uint64_t>(&BroughtIn);
   const auto running = Perform();
   ASSERT_TRUE(running.has_error());
   EXPECT_EQ(running.error().code, Code::kFailedPrecondition);

@@ -16,40 +16,41 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr GpuArenaShape kShape{3, PP_GPU_MIN_SLOT_BYTES, 4711};
+constexpr GpuArenaShape kArenaShape{3, PP_GPU_MIN_SLOT_BYTES, 4711};
 
 // An arena as a shim makes it.
 class ArenaMemory {
  public:
   ArenaMemory() : fd_(::memfd_create("t", MFD_ALLOW_SEALING)) {
-    if (::ftruncate(fd_.get(), static_cast<off_t>(kShape.size())) != 0) {
+    if (::ftruncate(fd_.get(), static_cast<off_t>(kArenaShape.size())) != 0) {
       ::abort();
     }
-    memory_ = static_cast<uint8_t*>(::mmap(nullptr, kShape.size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0));
+    memory_ =
+        static_cast<uint8_t*>(::mmap(nullptr, kArenaShape.size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0));
     head().magic = PP_GPU_ARENA_MAGIC;
     head().abi_version = PP_GPU_ABI_VERSION;
-    head().slot_count = kShape.slots;
-    head().slot_bytes = kShape.slot_bytes;
-    head().nonce = kShape.nonce;
-    head().size = kShape.size();
+    head().slot_count = kArenaShape.slots;
+    head().slot_bytes = kArenaShape.slot_bytes;
+    head().nonce = kArenaShape.nonce;
+    head().size = kArenaShape.size();
     head().state = PP_GPU_STATE_ATTACHING;
   }
   ArenaMemory(const ArenaMemory&) = delete;
   ArenaMemory& operator=(const ArenaMemory&) = delete;
-  ~ArenaMemory() { ::munmap(memory_, kShape.size()); }
+  ~ArenaMemory() { ::munmap(memory_, kArenaShape.size()); }
 
   void Seal() const { (void)::fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW); }
   const UniqueFd& file() const { return fd_; }
   pp_gpu_arena& head() const { return *reinterpret_cast<pp_gpu_arena*>(memory_); }
   pp_gpu_slot& slot(uint32_t i) const { return *reinterpret_cast<pp_gpu_slot*>(memory_ + PP_GPU_SLOT_OFFSET(i)); }
   uint8_t* buffer(uint32_t i) const {
-    return memory_ + PP_GPU_BUFFER_OFFSET(kShape.slots, uint64_t{kShape.slot_bytes}, i);
+    return memory_ + PP_GPU_BUFFER_OFFSET(kArenaShape.slots, uint64_t{kArenaShape.slot_bytes}, i);
   }
   pp_gpu_clock& clock(uint64_t sequence) const {
-    return reinterpret_cast<pp_gpu_clock*>(memory_ + PP_GPU_CLOCKS_OFFSET(kShape.slots))[sequence % PP_GPU_CLOCKS];
+    return reinterpret_cast<pp_gpu_clock*>(memory_ + PP_GPU_CLOCKS_OFFSET(kArenaShape.slots))[sequence % PP_GPU_CLOCKS];
   }
   void Fill(uint32_t i, uint64_t valid, uint64_t sequence) const {
-    std::memset(buffer(i), 0x5a, kShape.slot_bytes);
+    std::memset(buffer(i), 0x5a, kArenaShape.slot_bytes);
     slot(i) = {.state = PP_GPU_SLOT_FULL, .sequence = sequence, .valid = valid, .realtime = 7, .monotonic = 8};
   }
   void AddClock(uint64_t sequence) const {
@@ -66,15 +67,15 @@ class GpuArenaTest : public testing::Test {
  protected:
   GpuArena Open() {
     memory_.Seal();
-    Result<GpuArena> arena = GpuArena::Take(memory_.file(), kShape);
+    Result<GpuArena> arena = GpuArena::Take(memory_.file(), kArenaShape);
     EXPECT_TRUE(arena.has_value()) << arena.error().message;
     return std::move(arena).value();
   }
-  Code Refusal(const GpuArenaShape& shape = kShape) const {
+  Code Refusal(const GpuArenaShape& shape = kArenaShape) const {
     const Result<GpuArena> arena = GpuArena::Take(memory_.file(), shape);
     return arena.has_value() ? Code::kOk : arena.error().code;
   }
-  Reason Why(const GpuArenaShape& shape = kShape) const {
+  Reason Why(const GpuArenaShape& shape = kArenaShape) const {
     const Result<GpuArena> arena = GpuArena::Take(memory_.file(), shape);
     return arena.has_value() ? Reason::kUnspecified : arena.error().reason;
   }
@@ -93,12 +94,12 @@ TEST_F(GpuArenaTest, IsTakenOnceItIsSealedAndBegun) {
 
 TEST_F(GpuArenaTest, OfAnotherShapeIsRefused) {
   memory_.Seal();
-  EXPECT_EQ(Why({4, kShape.slot_bytes, kShape.nonce}), Reason::kTracerLost);
-  EXPECT_EQ(Why({3, 2 * kShape.slot_bytes, kShape.nonce}), Reason::kTracerLost);
-  EXPECT_EQ(Why({3, kShape.slot_bytes, 4712}), Reason::kTracerLost);
-  EXPECT_EQ(Refusal({0, kShape.slot_bytes, kShape.nonce}), Code::kInvalidArgument);
-  EXPECT_EQ(Refusal({3, kShape.slot_bytes + 1, kShape.nonce}), Code::kInvalidArgument);
-  EXPECT_EQ(Refusal({3, UINT32_MAX, kShape.nonce}), Code::kInvalidArgument);
+  EXPECT_EQ(Why({4, kArenaShape.slot_bytes, kArenaShape.nonce}), Reason::kTracerLost);
+  EXPECT_EQ(Why({3, 2 * kArenaShape.slot_bytes, kArenaShape.nonce}), Reason::kTracerLost);
+  EXPECT_EQ(Why({3, kArenaShape.slot_bytes, 4712}), Reason::kTracerLost);
+  EXPECT_EQ(Refusal({0, kArenaShape.slot_bytes, kArenaShape.nonce}), Code::kInvalidArgument);
+  EXPECT_EQ(Refusal({3, kArenaShape.slot_bytes + 1, kArenaShape.nonce}), Code::kInvalidArgument);
+  EXPECT_EQ(Refusal({3, UINT32_MAX, kArenaShape.nonce}), Code::kInvalidArgument);
   memory_.head().magic = 0;
   EXPECT_EQ(Why(), Reason::kTracerLost);
 }
@@ -131,14 +132,14 @@ TEST_F(GpuArenaTest, LetsGoOfAllButWhatTheLibraryHas) {
     ::fstat(memory_.file().get(), &info);
     return static_cast<uint64_t>(info.st_blocks) * 512;
   };
-  for (uint32_t i = 0; i < kShape.slots; ++i) {
+  for (uint32_t i = 0; i < kArenaShape.slots; ++i) {
     memory_.Fill(i, 100, i + 1);
   }
   memory_.slot(1).state = PP_GPU_SLOT_HELD;
-  ASSERT_GE(bytes_there(), kShape.slots * uint64_t{kShape.slot_bytes});
+  ASSERT_GE(bytes_there(), kArenaShape.slots * uint64_t{kArenaShape.slot_bytes});
   arena.LetGo();
-  EXPECT_LT(bytes_there(), 2 * uint64_t{kShape.slot_bytes});
-  EXPECT_EQ(memory_.buffer(1)[kShape.slot_bytes - 1], 0x5a);
+  EXPECT_LT(bytes_there(), 2 * uint64_t{kArenaShape.slot_bytes});
+  EXPECT_EQ(memory_.buffer(1)[kArenaShape.slot_bytes - 1], 0x5a);
   EXPECT_EQ(memory_.buffer(2)[0], 0);
 }
 
@@ -157,7 +158,7 @@ TEST_F(GpuArenaTest, LeavesWhatCameBackLaterForLater) {
 
 TEST_F(GpuArenaTest, LeavesOutWhatMakesNoSense) {
   GpuArena arena = Open();
-  memory_.Fill(1, uint64_t{kShape.slot_bytes} + 1, 1);
+  memory_.Fill(1, uint64_t{kArenaShape.slot_bytes} + 1, 1);
   memory_.slot(0).state = 77;
   arena.Drain([](const GpuBatch&) { FAIL(); });
   EXPECT_EQ(arena.counts().invalid, 1U);
@@ -173,7 +174,7 @@ TEST_F(GpuArenaTest, HandsOutWhatAnEndedTargetWasWriting) {
   memory_.slot(1).state = PP_GPU_SLOT_HELD;
   size_t bytes = 0;
   EXPECT_EQ(arena.Salvage([&](const GpuBatch& batch) { bytes += batch.records.size(); }), 1U);
-  EXPECT_EQ(bytes, kShape.slot_bytes);
+  EXPECT_EQ(bytes, kArenaShape.slot_bytes);
 }
 
 TEST_F(GpuArenaTest, ReportsClocksOnceAndTheNewestOfThem) {

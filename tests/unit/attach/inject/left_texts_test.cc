@@ -17,8 +17,8 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kPage = 4096;
-constexpr uint32_t kSlots = 4;
+constexpr size_t kTextPage = 4096;
+constexpr uint32_t kLeftSlots = 4;
 
 // A queue as CPython up to 3.12 has it, but small.
 struct Queue {
@@ -28,7 +28,7 @@ struct Queue {
   uint32_t pad = 0;
   struct {
     uint64_t function = 0, argument = 0;
-  } calls[kSlots];
+  } calls[kLeftSlots];
   uint32_t first = 0, last = 0;
 };
 
@@ -36,18 +36,19 @@ struct Queue {
 class LeftTextsTest : public testing::Test {
  protected:
   LeftTextsTest()
-      : page_(static_cast<char*>(::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+      : page_(static_cast<char*>(
+            ::mmap(nullptr, kTextPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
     target_.pid = target_.own_pid = Pid(::getpid());
     target_.queue.lock = Address(&queue_.lock);
     target_.queue.count = Address(&queue_.count);
     target_.queue.calls = Address(&queue_.calls);
-    target_.queue.slots = kSlots;
-    target_.queue.limit = kSlots - 1;
+    target_.queue.slots = kLeftSlots;
+    target_.queue.limit = kLeftSlots - 1;
     target_.queue.first = Address(&queue_.first);
     target_.queue.breaker.word = Address(&queue_.breaker);
-    target_.tails = {{Address(page_ + kFrom), kPage - kFrom}};
+    target_.tails = {{Address(page_ + kFrom), kTextPage - kFrom}};
   }
-  ~LeftTextsTest() override { ::munmap(page_, kPage); }
+  ~LeftTextsTest() override { ::munmap(page_, kTextPage); }
 
   static RemoteAddr Address(const void* what) { return RemoteAddr(reinterpret_cast<uint64_t>(what)); }
 
@@ -60,7 +61,7 @@ class LeftTextsTest : public testing::Test {
     return reclaimed.has_value() ? reclaimed.value() : 0;
   }
   bool IsZero() const {
-    return std::all_of(page_, page_ + kPage, [](char byte) { return byte == 0; });
+    return std::all_of(page_, page_ + kTextPage, [](char byte) { return byte == 0; });
   }
 
   static constexpr size_t kFrom = 500;
@@ -118,10 +119,10 @@ TEST_F(LeftTextsTest, LeavesWhatIsNotOfUs) {
 }
 
 TEST_F(LeftTextsTest, ATextFindsRoomAmongThem) {
-  for (size_t at = kFrom / 16 * 16 + 16; at + kMaxTextBytes <= kPage; at += kMaxTextBytes) {
+  for (size_t at = kFrom / 16 * 16 + 16; at + kMaxTextBytes <= kTextPage; at += kMaxTextBytes) {
     Leave(at);
   }
-  std::memset(page_ + 3600, 'x', kPage - 3600);  // as if it belonged to the object
+  std::memset(page_ + 3600, 'x', kTextPage - 3600);  // as if it belonged to the object
   RunReport report;
   target_.queue.lock_free = 0;  // held for ever: no call gets in
   const Patience patience{MonotonicNow() + Nanos::FromMillis(1), {}};

@@ -18,18 +18,18 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kLong = Nanos::FromSeconds(60);
-constexpr uint32_t kSlots = 4;
+constexpr Nanos kQueueTimeout = Nanos::FromSeconds(60);
+constexpr uint32_t kQueueSlots = 4;
 
 // As CPython 3.13 and later have it, but small. Shared by the test and its target, at the same address in both.
-struct Board {
+struct QueueBoard {
   std::atomic<uint32_t> lock;  // 0: free
   std::atomic<uint32_t> breaker;
   uint32_t pad;
   uint32_t count;
   struct {
     uint64_t function, argument, flags;
-  } calls[kSlots];
+  } calls[kQueueSlots];
   uint32_t first, last;
   char text[8];
   std::atomic<uint64_t> served;  // argument of the last call
@@ -41,7 +41,7 @@ struct Board {
   uint8_t traced[2];
 };
 
-void Serve(Board& board) {
+void Serve(QueueBoard& board) {
   for (;;) {
     if (!board.serve || (board.breaker & 4) == 0) {
       ::sched_yield();
@@ -50,7 +50,7 @@ void Serve(Board& board) {
     board.lock = 1;
     const uint64_t argument = board.calls[board.first].argument;
     board.calls[board.first] = {};
-    board.first = (board.first + 1) % kSlots;
+    board.first = (board.first + 1) % kQueueSlots;
     board.count--;
     board.breaker &= ~4U;
     board.lock = 0;
@@ -61,8 +61,8 @@ void Serve(Board& board) {
 class QueuedCallTest : public testing::Test {
  protected:
   QueuedCallTest()
-      : board_(*new (::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
-                   Board{}),
+      : board_(*new (::mmap(nullptr, sizeof(QueueBoard), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+                   QueueBoard{}),
         child_([this](auto say) {
           say(1);
           Serve(board_);
@@ -75,8 +75,8 @@ class QueuedCallTest : public testing::Test {
     queue_.counts = true;
     queue_.calls = At(&board_.calls);
     queue_.call_size = sizeof board_.calls[0];
-    queue_.slots = kSlots;
-    queue_.limit = kSlots;
+    queue_.slots = kQueueSlots;
+    queue_.limit = kQueueSlots;
     queue_.first = At(&board_.first);
     queue_.breaker.word = At(&board_.breaker);
     queue_.breaker.bits = 4;
@@ -86,7 +86,7 @@ class QueuedCallTest : public testing::Test {
   ~QueuedCallTest() override { ::munmap(&board_, sizeof board_); }
 
   static RemoteAddr At(const volatile void* address) { return RemoteAddr(reinterpret_cast<uint64_t>(address)); }
-  Result<QueuedCall> Put(uint64_t argument, Nanos timeout = kLong) {
+  Result<QueuedCall> Put(uint64_t argument, Nanos timeout = kQueueTimeout) {
     return QueuedCall::Put(child_.pid(), memory_, queue_, {RemoteAddr(0x1000), RemoteAddr(argument)}, guard_,
                            Patience{MonotonicNow() + timeout, nullptr});
   }
@@ -104,7 +104,7 @@ class QueuedCallTest : public testing::Test {
     EXPECT_EQ(status.value().tracer.value, 0);
   }
 
-  Board& board_;
+  QueueBoard& board_;
   Child child_;
   ProcessMemory memory_{child_.pid()};
   CallQueue queue_;
@@ -116,7 +116,7 @@ TEST_F(QueuedCallTest, IsServedByTheTarget) {
   for (uint64_t round = 1; round <= 20; ++round) {
     Result<QueuedCall> call = Put(round);
     ASSERT_TRUE(call.has_value()) << call.error().message;
-    const Nanos deadline = MonotonicNow() + kLong;
+    const Nanos deadline = MonotonicNow() + kQueueTimeout;
     for (bool taken = false; !taken && MonotonicNow() < deadline;) {
       const Result<bool> look = call.value().Taken();
       ASSERT_TRUE(look.has_value());
@@ -158,12 +158,12 @@ TEST_F(QueuedCallTest, IsWipedWhenOthersHaveComeBehindIt) {
 }
 
 TEST_F(QueuedCallTest, RefusesAQueueThatIsFullLockedOrOutOfOrder) {
-  board_.count = kSlots;
+  board_.count = kQueueSlots;
   EXPECT_EQ(Refusal(), Code::kResourceExhausted);
   board_.count = 3;  // with both ends at the same slot
   EXPECT_EQ(Refusal(), Code::kDataLoss);
   board_.count = 0;
-  board_.first = board_.last = kSlots;
+  board_.first = board_.last = kQueueSlots;
   EXPECT_EQ(Refusal(), Code::kDataLoss);
   board_.first = board_.last = 0;
   board_.lock = 1;
@@ -181,7 +181,7 @@ TEST_F(QueuedCallTest, RefusesWhenTheProgramIsAnother) {
 
 TEST_F(QueuedCallTest, RefusesAStoppedTarget) {
   ::kill(child_.pid().value, SIGSTOP);
-  const Nanos deadline = MonotonicNow() + kLong;
+  const Nanos deadline = MonotonicNow() + kQueueTimeout;
   for (char state = 0; state != 'T' && MonotonicNow() < deadline;) {
     const Result<ProcessStatus> status = ReadProcessStatus(child_.pid());
     ASSERT_TRUE(status.has_value());

@@ -10,15 +10,10 @@
 
 #include "attach/proc/procfs.h"
 #include "tests/unit/attach_child.h"
+#include "tests/unit/sit_still.h"
 
 namespace ptrace_prof {
 namespace {
-
-void SitStill() {
-  for (;;) {
-    ::pause();
-  }
-}
 
 bool Contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
@@ -38,7 +33,7 @@ AccessFacts OwnProcess() {
   return f;
 }
 
-struct Case {
+struct AccessCase {
   const char* what;
   Reason reason;
   void (*change)(AccessFacts& f);
@@ -50,7 +45,7 @@ struct Case {
 void NoAttach(AccessFacts& f) { f.attach_mode_errno = EACCES; }
 void NoRead(AccessFacts& f) { f.attach_mode_errno = f.read_mode_errno = EACCES; }
 
-const Case kCases[] = {
+const AccessCase kAccessCases[] = {
     {"another tracer", Reason::kAlreadyTraced,
      [](AccessFacts& f) {
        f.target.tracer = Pid(77);
@@ -151,7 +146,7 @@ const Case kCases[] = {
 };
 
 TEST(ExplainAccess, NamesEachCauseAndItsRemedy) {
-  for (const Case& c : kCases) {
+  for (const AccessCase& c : kAccessCases) {
     AccessFacts facts = OwnProcess();
     c.change(facts);
     const Error error = ExplainAccess(facts);

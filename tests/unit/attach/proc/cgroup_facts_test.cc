@@ -8,7 +8,7 @@ namespace {
 
 #define HEX64 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-struct Case {
+struct CgroupCase {
   const char* what;
   const char* text;
   const char* runtime;
@@ -17,7 +17,7 @@ struct Case {
   const char* step;
 };
 
-const Case kCases[] = {
+const CgroupCase kCgroupCases[] = {
     {"a desktop", "0::/user.slice/user-1000.slice/session-3.scope\n", "", "", "", ""},
     {"the root", "0::/\n", "", "", "", ""},
     {"nothing", "", "", "", "", ""},
@@ -52,7 +52,7 @@ const Case kCases[] = {
 };
 
 TEST(CgroupFacts, KnowsTheForms) {
-  for (const Case& one : kCases) {
+  for (const CgroupCase& one : kCgroupCases) {
     const CgroupFacts facts = ParseCgroup(one.text);
     EXPECT_EQ(facts.container_runtime, one.runtime) << one.what;
     EXPECT_EQ(facts.container, one.container) << one.what;

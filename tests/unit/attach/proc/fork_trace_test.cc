@@ -25,7 +25,7 @@ TEST(ForkTrace, HasThePidOfWhatWasForked) {
   EXPECT_GE(born->last, child);
 }
 
-int Wait(void* ends) {
+int WaitForByte(void* ends) {
   char byte = 0;
   return ::read(*static_cast<int*>(ends), &byte, 1) < 0 ? 1 : 0;
 }
@@ -34,10 +34,10 @@ TEST(HaveOneMemory, ReportsAForkFromAVfork) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   alignas(16) static std::array<std::byte, 65536> stack;
-  const pid_t same = ::clone(Wait, stack.data() + stack.size(), CLONE_VM | SIGCHLD, &ends[0]);
+  const pid_t same = ::clone(WaitForByte, stack.data() + stack.size(), CLONE_VM | SIGCHLD, &ends[0]);
   const pid_t other = ::fork();
   if (other == 0) {
-    ::_exit(Wait(&ends[0]));
+    ::_exit(WaitForByte(&ends[0]));
   }
   EXPECT_EQ(HaveOneMemory(Pid(same), Pid(::getpid())), true);
   EXPECT_EQ(HaveOneMemory(Pid(other), Pid(::getpid())), false);

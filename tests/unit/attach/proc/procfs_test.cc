@@ -11,17 +11,12 @@
 
 #include "attach/proc/proc_stat.h"
 #include "tests/unit/attach_child.h"
+#include "tests/unit/sit_still.h"
 
 namespace ptrace_prof {
 namespace {
 
 constexpr char kNastyName[] = ") R 1\\a\nb";  // a name that a target may choose to mislead readers
-
-void SitStill() {
-  for (;;) {
-    ::pause();
-  }
-}
 
 TEST(ParseProcessStatus, ReadsTheFieldsOfARealText) {
   const auto status = ParseProcessStatus(

@@ -32,7 +32,7 @@ WaitReason ReasonOnce(ThreadActivity& activity, Wanted wanted) {
   return reason;
 }
 
-struct Wait {
+struct BlockedCase {
   const char* what;
   void (*block)();
   WaitKind kind;
@@ -40,7 +40,7 @@ struct Wait {
 
 uint32_t futex_word = 0;
 
-const Wait kWaits[] = {
+const BlockedCase kWaits[] = {
     {"futex", [] { ::syscall(SYS_futex, &futex_word, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0); }, WaitKind::kFutex},
     {"nanosleep",
      [] {
@@ -81,7 +81,7 @@ const Wait kWaits[] = {
 };
 
 TEST(ThreadActivity, ReportsWhatABlockedThreadWaitsIn) {
-  for (const Wait& wait : kWaits) {
+  for (const BlockedCase& wait : kWaits) {
     const Child child([&](auto say) {
       say(1);
       wait.block();

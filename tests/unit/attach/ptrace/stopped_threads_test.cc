@@ -19,7 +19,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kLong = Nanos::FromMillis(20'000);
+constexpr Nanos kStopTimeout = Nanos::FromMillis(20'000);
 constexpr int kThreads = 4;
 
 // Shared by the test and its target.
@@ -99,7 +99,7 @@ class StoppedThreadsTest : public testing::Test {
 TEST_F(StoppedThreadsTest, StopsOneThreadAndLeavesTheOthersRunning) {
   StartBusyTarget();
   {
-    const auto stopped = StoppedThreads::Stop(pid(), tid(2), kLong);
+    const auto stopped = StoppedThreads::Stop(pid(), tid(2), kStopTimeout);
     ASSERT_TRUE(stopped.has_value()) << stopped.error().message;
     EXPECT_EQ(stopped.value().threads(), std::vector<Tid>{tid(2)});
     EXPECT_EQ(StateOf(pid(), tid(2)), 't');
@@ -113,7 +113,7 @@ TEST_F(StoppedThreadsTest, StopsOneThreadAndLeavesTheOthersRunning) {
 TEST_F(StoppedThreadsTest, StopsAllThreadsAndResumesThem) {
   StartBusyTarget();
   {
-    const auto stopped = StoppedThreads::StopAll(pid(), kLong);
+    const auto stopped = StoppedThreads::StopAll(pid(), kStopTimeout);
     ASSERT_TRUE(stopped.has_value()) << stopped.error().message;
     EXPECT_EQ(stopped.value().threads().size(), static_cast<size_t>(kThreads));
     for (const Tid thread : ListThreads(pid()).value()) {
@@ -126,7 +126,7 @@ TEST_F(StoppedThreadsTest, StopsAllThreadsAndResumesThem) {
 TEST_F(StoppedThreadsTest, AMovedOneStillHolds) {
   StartBusyTarget();
   {
-    auto first = StoppedThreads::Stop(pid(), tid(1), kLong);
+    auto first = StoppedThreads::Stop(pid(), tid(1), kStopTimeout);
     ASSERT_TRUE(first.has_value());
     const StoppedThreads second(std::move(first).value());
     EXPECT_EQ(StateOf(pid(), tid(1)), 't');
@@ -174,7 +174,7 @@ TEST_F(StoppedThreadsTest, AThreadStoppedBySigstopStaysStopped) {
   ASSERT_TRUE(Eventually([&] { return StateOf(pid(), tid(0)) == 'T' && StateOf(pid(), tid(3)) == 'T'; }));
   for (int round = 0; round < 50; ++round) {
     {
-      const auto stopped = StoppedThreads::StopAll(pid(), kLong);
+      const auto stopped = StoppedThreads::StopAll(pid(), kStopTimeout);
       ASSERT_TRUE(stopped.has_value()) << stopped.error().message;
       EXPECT_EQ(stopped.value().threads().size(), static_cast<size_t>(kThreads));
     }
@@ -194,7 +194,7 @@ TEST_F(StoppedThreadsTest, ContinuingAStoppedProcessWhileItIsHeldWorks) {
   ::kill(pid().value, SIGSTOP);
   ASSERT_TRUE(Eventually([&] { return StateOf(pid(), tid(0)) == 'T'; }));
   {
-    const auto stopped = StoppedThreads::StopAll(pid(), kLong);
+    const auto stopped = StoppedThreads::StopAll(pid(), kStopTimeout);
     ASSERT_TRUE(stopped.has_value());
     ::kill(pid().value, SIGCONT);
   }
@@ -204,7 +204,7 @@ TEST_F(StoppedThreadsTest, ContinuingAStoppedProcessWhileItIsHeldWorks) {
 TEST_F(StoppedThreadsTest, StoppingAHeldProcessBySigstopWorks) {
   StartBusyTarget();
   {
-    const auto stopped = StoppedThreads::StopAll(pid(), kLong);
+    const auto stopped = StoppedThreads::StopAll(pid(), kStopTimeout);
     ASSERT_TRUE(stopped.has_value());
     ::kill(pid().value, SIGSTOP);
   }
@@ -216,7 +216,7 @@ TEST_F(StoppedThreadsTest, StoppingAHeldProcessBySigstopWorks) {
 TEST_F(StoppedThreadsTest, SignalsSentDuringAStopAreDelivered) {
   StartBusyTarget();
   {
-    const auto stopped = StoppedThreads::StopAll(pid(), kLong);
+    const auto stopped = StoppedThreads::StopAll(pid(), kStopTimeout);
     ASSERT_TRUE(stopped.has_value());
     ::kill(pid().value, SIGUSR1);
     ::kill(pid().value, SIGUSR2);
@@ -242,8 +242,8 @@ TEST_F(StoppedThreadsTest, NoSignalIsLostAmongManyStops) {
   });
   bool all_stopped = true;
   for (int stop = 1; stop <= 100 && all_stopped; ++stop) {
-    const auto stopped = stop % 16 == 0 ? StoppedThreads::StopAll(pid(), kLong)
-                                        : StoppedThreads::Stop(pid(), tid(stop % kThreads), kLong);
+    const auto stopped = stop % 16 == 0 ? StoppedThreads::StopAll(pid(), kStopTimeout)
+                                        : StoppedThreads::Stop(pid(), tid(stop % kThreads), kStopTimeout);
     all_stopped = stopped.has_value();
   }
   enough = true;
@@ -270,7 +270,7 @@ TEST_F(StoppedThreadsTest, StopsEveryThreadOfATargetThatKeepsMakingThreads) {
   ASSERT_EQ(target_->Hear(), 1u);
   for (int round = 0; round < 300; ++round) {
     {
-      const auto stopped = StoppedThreads::StopAll(pid(), kLong);
+      const auto stopped = StoppedThreads::StopAll(pid(), kStopTimeout);
       ASSERT_TRUE(stopped.has_value()) << stopped.error().message;
       for (const Tid thread : ListThreads(pid()).value()) {
         // A thread that was about to end may be seen doing so for a moment.
@@ -290,7 +290,7 @@ TEST_F(StoppedThreadsTest, StopsEveryThreadOfATargetThatKeepsMakingThreads) {
 TEST_F(StoppedThreadsTest, TheTargetRunsOnWhenItsHolderIsKilled) {
   StartBusyTarget();
   Child holder([this](auto say) {
-    const auto stopped = StoppedThreads::StopAll(pid(), kLong);
+    const auto stopped = StoppedThreads::StopAll(pid(), kStopTimeout);
     say(stopped.has_value() ? 1 : 2);
     Child::WaitForParent();
   });
@@ -307,8 +307,8 @@ TEST_F(StoppedThreadsTest, AnotherTracerIsAPermissionError) {
     Child::WaitForParent();
   });
   ASSERT_EQ(tracer.Hear(), 1u);
-  EXPECT_EQ(StoppedThreads::Stop(pid(), tid(1), kLong).error().code, Code::kPermissionDenied);
-  const auto all = StoppedThreads::StopAll(pid(), kLong);
+  EXPECT_EQ(StoppedThreads::Stop(pid(), tid(1), kStopTimeout).error().code, Code::kPermissionDenied);
+  const auto all = StoppedThreads::StopAll(pid(), kStopTimeout);
   ASSERT_TRUE(all.has_error());
   EXPECT_EQ(all.error().reason, Reason::kAlreadyTraced);
   EXPECT_NE(all.error().message.find("by process " + std::to_string(tracer.pid().value)), std::string::npos);
@@ -318,20 +318,20 @@ TEST_F(StoppedThreadsTest, AnotherTracerIsAPermissionError) {
 TEST_F(StoppedThreadsTest, KnowsWhatHasEnded) {
   StartBusyTarget();
   const Pid ended = pid();
-  const auto nobody = StoppedThreads::Stop(pid(), Tid(INT32_MAX), kLong);
+  const auto nobody = StoppedThreads::Stop(pid(), Tid(INT32_MAX), kStopTimeout);
   ASSERT_TRUE(nobody.has_value());
   EXPECT_TRUE(nobody.value().threads().empty());
-  const auto other_process = StoppedThreads::Stop(pid(), Tid(::getpid()), kLong);
+  const auto other_process = StoppedThreads::Stop(pid(), Tid(::getpid()), kStopTimeout);
   ASSERT_TRUE(other_process.has_value());
   EXPECT_TRUE(other_process.value().threads().empty());
   ::kill(ended.value, SIGKILL);
   siginfo_t info;
   ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(ended.value), &info, WEXITED | WNOWAIT), 0);
-  EXPECT_EQ(StoppedThreads::StopAll(ended, kLong).error().code, Code::kGone);  // a zombie
-  EXPECT_EQ(StoppedThreads::Stop(ended, tid(0), kLong).error().code, Code::kGone);
+  EXPECT_EQ(StoppedThreads::StopAll(ended, kStopTimeout).error().code, Code::kGone);  // a zombie
+  EXPECT_EQ(StoppedThreads::Stop(ended, tid(0), kStopTimeout).error().code, Code::kGone);
   target_->Reap();
-  EXPECT_EQ(StoppedThreads::StopAll(ended, kLong).error().code, Code::kGone);
-  EXPECT_EQ(StoppedThreads::Stop(ended, tid(0), kLong).error().code, Code::kGone);
+  EXPECT_EQ(StoppedThreads::StopAll(ended, kStopTimeout).error().code, Code::kGone);
+  EXPECT_EQ(StoppedThreads::Stop(ended, tid(0), kStopTimeout).error().code, Code::kGone);
 }
 
 }  // namespace

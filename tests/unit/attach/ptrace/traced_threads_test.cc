@@ -18,17 +18,12 @@
 #include "attach/ptrace/tracee.h"
 #include "tests/unit/attach_child.h"
 #include "tests/unit/eventually.h"
+#include "tests/unit/sit_still.h"
 
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kLong = Nanos::FromMillis(20'000);
-
-void SitStill() {
-  for (;;) {
-    ::pause();
-  }
-}
+constexpr Nanos kLateTimeout = Nanos::FromMillis(20'000);
 
 // Reports the ID of a second thread, which waits. The main thread calls exec when it is released.
 template <typename Say>
@@ -80,7 +75,7 @@ TEST(StoppedThreads, WhoWaitsForTheChildOfAVforkIsNotAwaited) {
   const Tid main(target.pid().value);
   ASSERT_TRUE(Eventually([&] { return StateOf(main) == 'D'; }));
   {
-    const auto stopped = StoppedThreads::StopAll(target.pid(), kLong);
+    const auto stopped = StoppedThreads::StopAll(target.pid(), kLateTimeout);
     ASSERT_TRUE(stopped.has_value());
     EXPECT_TRUE(stopped.value().threads().empty());
     EXPECT_EQ(stopped.value().coming(), std::vector<Tid>{main});
@@ -98,7 +93,7 @@ TEST(LateThreads, AChildThatIsKilledWhileHeldKeepsItsExitStatusForUs) {
   });
   ASSERT_EQ(target.Hear(), 1u);
   {
-    const auto stopped = StoppedThreads::StopAll(target.pid(), kLong);
+    const auto stopped = StoppedThreads::StopAll(target.pid(), kLateTimeout);
     ASSERT_TRUE(stopped.has_value());
     ::kill(target.pid().value, SIGKILL);
   }
@@ -124,7 +119,7 @@ TEST(LateThreads, TheParentOfAProcessThatIsKilledWhileHeldHearsOfIt) {
   const Pid target(static_cast<int32_t>(parent.Hear()));
   ASSERT_GT(target.value, 1);
   {
-    const auto stopped = StoppedThreads::StopAll(target, kLong);
+    const auto stopped = StoppedThreads::StopAll(target, kLateTimeout);
     ASSERT_TRUE(stopped.has_value());
     ::kill(target.value, SIGKILL);
   }
@@ -137,7 +132,7 @@ TEST(LateThreads, AnExecByAnotherThreadGoesThrough) {
   const Tid held(static_cast<int32_t>(target.Hear()));
   const ExecutableId before = ReadExecutableId(target.pid()).value();
   {
-    const auto stopped = StoppedThreads::Stop(target.pid(), held, kLong);
+    const auto stopped = StoppedThreads::Stop(target.pid(), held, kLateTimeout);
     ASSERT_TRUE(stopped.has_value());
     ASSERT_EQ(stopped.value().threads().size(), 1u);
     target.Release();
@@ -175,12 +170,12 @@ TEST(BriefStop, AnExecThatKilledWhoStoodStillDoesNotHoldUpTheNextStop) {
   const Child target([](auto say) { SitBesideAnExec(say); });
   const Tid held(static_cast<int32_t>(target.Hear()));
   BriefStop first(target.pid(), held, StopVia::kOwnRight);
-  ASSERT_EQ(first.Await(kLong), BriefStop::State::kStopped);
+  ASSERT_EQ(first.Await(kLateTimeout), BriefStop::State::kStopped);
   target.Release();
   ASSERT_TRUE(Eventually([&] { return StateOf(held) == 'Z'; }));
   first.Release();
   BriefStop second(target.pid(), Tid(target.pid().value), StopVia::kOwnRight);
-  ASSERT_EQ(second.Await(kLong), BriefStop::State::kStopped) << "of the new program";
+  ASSERT_EQ(second.Await(kLateTimeout), BriefStop::State::kStopped) << "of the new program";
   second.Release();
   EXPECT_EQ(StoppedThreads::ReleaseLate(), 0u);
   EXPECT_EQ(ReadProcessStatus(target.pid()).value().tracer, Pid(0));
@@ -209,7 +204,7 @@ TEST(LateThreads, WhoExecsUnderAnotherIdIsLetGo) {
   ASSERT_EQ(GuardedSeize::SeizeOne(execs), 0);
   AddTracedThread(target.pid(), execs);
   BriefStop stop(target.pid(), held, StopVia::kOwnRight);
-  ASSERT_EQ(stop.Await(kLong), BriefStop::State::kStopped);
+  ASSERT_EQ(stop.Await(kLateTimeout), BriefStop::State::kStopped);
   target.Release();
   ASSERT_TRUE(Eventually([&] { return StateOf(execs) == 'D'; })) << "it waits for the end of the one that is held";
   ASSERT_EQ(::ptrace(PTRACE_INTERRUPT, execs.value, nullptr, nullptr), 0);

@@ -9,7 +9,7 @@ get_target_property(PP_STUB_TEST_DEFINITIONS pp_stub COMPILE_DEFINITIONS)
 target_include_directories(attach_target_objects PRIVATE ${PROJECT_SOURCE_DIR})
 target_compile_definitions(attach_target_objects PRIVATE ${PP_STUB_TEST_DEFINITIONS})
 set_target_properties(attach_target_objects PROPERTIES
-  C_STANDARD 11 C_EXTENSIONS ON COMPILE_OPTIONS "${PP_STUB_TEST_FLAGS}")
+  UNITY_BUILD OFF C_STANDARD 11 C_EXTENSIONS ON COMPILE_OPTIONS "${PP_STUB_TEST_FLAGS}")
 add_executable(attach_target_test unit/attach/target/python/arming_test.cc unit/attach/target/python/chunks_test.cc
   unit/attach/target/python/waiting_test.cc)
 target_link_libraries(attach_target_test PRIVATE attach_target_objects pp_attach_inject GTest::gtest_main)
@@ -26,7 +26,7 @@ add_library(attach_target_gpu_objects OBJECT ${PP_SHIM_SOURCES} unit/attach/targ
 target_include_directories(attach_target_gpu_objects PRIVATE ${PROJECT_SOURCE_DIR})
 target_compile_definitions(attach_target_gpu_objects PRIVATE ${PP_STUB_TEST_DEFINITIONS})
 set_target_properties(attach_target_gpu_objects PROPERTIES
-  C_STANDARD 11 C_EXTENSIONS ON COMPILE_OPTIONS "${PP_STUB_TEST_FLAGS}")
+  UNITY_BUILD OFF C_STANDARD 11 C_EXTENSIONS ON COMPILE_OPTIONS "${PP_STUB_TEST_FLAGS}")
 add_executable(attach_target_gpu_test unit/attach/target/gpu/gpu_captures_test.cc
   unit/attach/target/gpu/gpu_launches_test.cc unit/attach/target/gpu/gpu_walk_test.cc)
 target_link_libraries(attach_target_gpu_test PRIVATE attach_target_gpu_objects pp_attach_inject GTest::gtest_main)

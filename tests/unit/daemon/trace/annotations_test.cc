@@ -12,13 +12,11 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int64_t kStart = 5'000'000'000'000;
-
 class AnnotationLog : public Recorder {
  public:
   void OnGpuAnnotation(TrackId track, const GpuAnnotation& one) override {
     EXPECT_EQ(threads[track].infos.back().tid.value, 11);
-    seen.emplace_back(one.kind, one.begin.value - kStart, one.end.value - kStart, one.name, one.domain);
+    seen.emplace_back(one.kind, one.begin.value - kTraceStart, one.end.value - kTraceStart, one.name, one.domain);
   }
   std::vector<std::tuple<GpuAnnotationKind, int64_t, int64_t, std::string, std::string>> seen;
 };
@@ -36,9 +34,9 @@ TEST(TraceAnnotations, AllOfThemComeBack) {
                                      {Kind::kRange, 35, 50, "across", "domain"},
                                      {Kind::kOpenRange, 5, 60, "outer", "another"}};
   for (const auto& [kind, begin, end, name, domain] : said) {
-    writer.AddGpuAnnotation(thread, {kind, Nanos(kStart + begin), Nanos(kStart + end), name, domain});
+    writer.AddGpuAnnotation(thread, {kind, Nanos(kTraceStart + begin), Nanos(kTraceStart + end), name, domain});
   }
-  ASSERT_TRUE(writer.End(Nanos(kStart + 100), Accounting{}, EndInfo{}).has_value());
+  ASSERT_TRUE(writer.End(Nanos(kTraceStart + 100), Accounting{}, EndInfo{}).has_value());
   AnnotationLog log;
   TraceReader reader(log);
   log.reader = &reader;

@@ -13,14 +13,12 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int64_t kStart = 5'000'000'000'000;
-
 // Every call event as a line.
 class CallLog : public Recorder {
  public:
   void OnCallBegin(TrackId track, Nanos when, StackId stack, CallEntry entry, GeneratorId generator) override {
     const Frame& frame = reader->stacks().frame(reader->stacks().leaf(stack));
-    std::string line = fmt::format("{} +{} begin {}:{} depth {} entry {}", TidOf(track), when.value - kStart,
+    std::string line = fmt::format("{} +{} begin {}:{} depth {} entry {}", TidOf(track), when.value - kTraceStart,
                                    frame.function, frame.line, reader->stacks().depth(stack), static_cast<int>(entry));
     if (generator.value != 0) {
       const auto id = flows.try_emplace(generator.value, flows.size() + 1).first->second;
@@ -29,14 +27,15 @@ class CallLog : public Recorder {
     lines.push_back(line);
   }
   void OnCallEnd(TrackId track, Nanos when, StackId stack, CallExit exit) override {
-    lines.push_back(fmt::format("{} +{} end depth {} exit {}", TidOf(track), when.value - kStart,
+    lines.push_back(fmt::format("{} +{} end depth {} exit {}", TidOf(track), when.value - kTraceStart,
                                 reader->stacks().depth(stack), static_cast<int>(exit)));
   }
   void OnLostCalls(TrackId track, Nanos when, uint64_t events) override {
-    lines.push_back(fmt::format("{} +{} lost {}", TidOf(track), when.value - kStart, events));
+    lines.push_back(fmt::format("{} +{} lost {}", TidOf(track), when.value - kTraceStart, events));
   }
   void OnStep(TrackId track, Nanos begin, Nanos end, uint64_t number) override {
-    lines.push_back(fmt::format("{} step {} +{} +{}", TidOf(track), number, begin.value - kStart, end.value - kStart));
+    lines.push_back(
+        fmt::format("{} step {} +{} +{}", TidOf(track), number, begin.value - kTraceStart, end.value - kTraceStart));
   }
   int TidOf(TrackId track) { return threads[track].infos.back().tid.value; }
 
@@ -44,7 +43,7 @@ class CallLog : public Recorder {
   std::map<uint64_t, size_t> flows;
 };
 
-std::vector<std::string> Read(std::string_view bytes, size_t piece = SIZE_MAX) {
+std::vector<std::string> CallLines(std::string_view bytes, size_t piece = SIZE_MAX) {
   CallLog log;
   TraceReader reader(log);
   log.reader = &reader;
@@ -81,13 +80,13 @@ struct Traced {
   }
   void Begin(ThreadHandle thread, int64_t at, FrameId function, CallEntry entry = CallEntry::kCall,
              uint64_t generator = 0) {
-    writer.BeginCall(thread, Nanos(kStart + at), function, entry, GeneratorId(generator));
+    writer.BeginCall(thread, Nanos(kTraceStart + at), function, entry, GeneratorId(generator));
   }
   void End(ThreadHandle thread, int64_t at, CallExit exit = CallExit::kReturn) {
-    writer.EndCall(thread, Nanos(kStart + at), exit);
+    writer.EndCall(thread, Nanos(kTraceStart + at), exit);
   }
   std::string Finish(int64_t at) {
-    EXPECT_TRUE(writer.End(Nanos(kStart + at), Accounting{}, EndInfo{}).has_value());
+    EXPECT_TRUE(writer.End(Nanos(kTraceStart + at), Accounting{}, EndInfo{}).has_value());
     return sink.bytes();
   }
   MemorySink sink;
@@ -109,11 +108,11 @@ std::string SomeCalls() {
   traced.End(traced.main, 1'060);
   traced.End(traced.main, 20'000, CallExit::kYield);
   traced.Begin(traced.main, 20'001, gen, CallEntry::kResume, 77);
-  traced.writer.BeginStep(traced.main, Nanos(kStart + 20'002), 3);
+  traced.writer.BeginStep(traced.main, Nanos(kTraceStart + 20'002), 3);
   traced.End(traced.main, 3'000'000, CallExit::kUnwind);
-  traced.writer.BeginStep(traced.main, Nanos(kStart + 3'000'001), 4);
+  traced.writer.BeginStep(traced.main, Nanos(kTraceStart + 3'000'001), 4);
   traced.End(other, 4'000'000);
-  traced.writer.AddLostCalls(traced.main, Nanos(kStart + 4'000'001), Nanos(kStart + 4'000'100), 1234);
+  traced.writer.AddLostCalls(traced.main, Nanos(kTraceStart + 4'000'001), Nanos(kTraceStart + 4'000'100), 1234);
   return traced.Finish(5'000'000);
 }
 
@@ -138,7 +137,7 @@ const std::vector<std::string> kSomeLines = {
 TEST(CallsTest, ComeBackAsTheyWere) {
   const std::string trace = SomeCalls();
   for (const size_t piece : {size_t{1}, size_t{7}, SIZE_MAX}) {
-    EXPECT_EQ(Read(trace, piece), kSomeLines) << piece;
+    EXPECT_EQ(CallLines(trace, piece), kSomeLines) << piece;
   }
 }
 
@@ -146,7 +145,7 @@ TEST(CallsTest, EveryPrefixIsATrace) {
   const std::string trace = SomeCalls();
   size_t most = 0;
   for (size_t size = 0; size <= trace.size(); ++size) {
-    const std::vector<std::string> lines = Read(std::string_view(trace).substr(0, size));
+    const std::vector<std::string> lines = CallLines(std::string_view(trace).substr(0, size));
     ASSERT_GE(lines.size(), most);
     most = lines.size();
     ASSERT_TRUE(std::equal(lines.begin(), lines.end(), kSomeLines.begin())) << size;
@@ -164,7 +163,7 @@ TEST(CallsTest, NestWhateverIsWritten) {
   traced.End(traced.main, 200);
   traced.End(traced.main, 300);
   traced.Begin(ThreadHandle(99), 1, f);  // no such thread
-  EXPECT_EQ(Read(traced.Finish(400)),
+  EXPECT_EQ(CallLines(traced.Finish(400)),
             (std::vector<std::string>{"10 +100 begin f:7 depth 1 entry 0", "10 +100 begin f:7 depth 2 entry 0",
                                       "10 +100 end depth 2 exit 0", "10 +200 end depth 1 exit 0"}));
 }
@@ -175,14 +174,14 @@ TEST(CallsTest, OfAnyDepth) {
   for (int i = 0; i < 3'000; ++i) {
     traced.Begin(traced.main, i, f);
     if (i == 1'200) {
-      traced.writer.BeginStep(traced.main, Nanos(kStart + i), 5);
+      traced.writer.BeginStep(traced.main, Nanos(kTraceStart + i), 5);
     }
   }
   for (int i = 0; i < 3'000; ++i) {
     traced.End(traced.main, 3'000 + i);
   }
-  traced.writer.EndStep(traced.main, Nanos(kStart + 7'000));
-  const std::vector<std::string> lines = Read(traced.Finish(8'000));
+  traced.writer.EndStep(traced.main, Nanos(kTraceStart + 7'000));
+  const std::vector<std::string> lines = CallLines(traced.Finish(8'000));
   ASSERT_EQ(lines.size(), 6'001);
   EXPECT_EQ(lines[2'999], "10 +2999 begin f:7 depth 3000 entry 0");
   EXPECT_EQ(lines[3'000], "10 +3000 end depth 3000 exit 0");
@@ -198,7 +197,7 @@ TEST(CallsTest, SurviveAClearedTable) {
   traced.Begin(traced.main, 10, traced.Function("after"));
   traced.End(traced.main, 20);
   traced.End(traced.main, 30);
-  EXPECT_EQ(Read(traced.Finish(40)),
+  EXPECT_EQ(CallLines(traced.Finish(40)),
             (std::vector<std::string>{"10 +0 begin before:7 depth 1 entry 0", "10 +10 begin after:7 depth 2 entry 0",
                                       "10 +20 end depth 2 exit 0", "10 +30 end depth 1 exit 0"}));
 }
@@ -206,10 +205,10 @@ TEST(CallsTest, SurviveAClearedTable) {
 TEST(CallsTest, OfAThreadThatTookTheIdOfAnEndedOneAreItsOwn) {
   Traced traced;
   traced.Begin(traced.main, 0, traced.Function("first"));
-  traced.writer.EndThread(traced.main, Nanos(kStart + 10));
+  traced.writer.EndThread(traced.main, Nanos(kTraceStart + 10));
   const ThreadHandle again = traced.Thread(10);
   traced.Begin(again, 20, traced.Function("second"));
-  EXPECT_EQ(Read(traced.Finish(30)),
+  EXPECT_EQ(CallLines(traced.Finish(30)),
             (std::vector<std::string>{"10 +0 begin first:7 depth 1 entry 0", "10 +10 end depth 1 exit 3",
                                       "10 +20 begin second:7 depth 1 entry 0", "10 +30 end depth 1 exit 3"}));
 }
@@ -222,10 +221,10 @@ TEST(CallsTest, OfManyThreadsOneAfterAnother) {
     alive.push_back(traced.Thread(100 + i));
     traced.Begin(alive.back(), i, f);
     if (i % 2 == 1) {
-      traced.writer.EndThread(alive[static_cast<size_t>(i / 2)], Nanos(kStart + i));
+      traced.writer.EndThread(alive[static_cast<size_t>(i / 2)], Nanos(kTraceStart + i));
     }
   }
-  const std::vector<std::string> lines = Read(traced.Finish(1'000));
+  const std::vector<std::string> lines = CallLines(traced.Finish(1'000));
   EXPECT_EQ(lines.size(), 800);
   EXPECT_EQ(lines.front(), "100 +0 begin f:7 depth 1 entry 0");
   EXPECT_EQ(lines.back(), "499 +1000 end depth 1 exit 3");
@@ -247,8 +246,8 @@ TEST(CallsTest, ShortIdsOfNeighboursDiffer) {
 
 TEST(CallsTest, NoticesAndCountsComeBack) {
   Traced traced;
-  traced.writer.AddNotice(Nanos(kStart + 1), "it costs so much");
-  traced.writer.AddNotice(Nanos(kStart + 2), std::string(100'000, 'x'));
+  traced.writer.AddNotice(Nanos(kTraceStart + 1), "it costs so much");
+  traced.writer.AddNotice(Nanos(kTraceStart + 2), std::string(100'000, 'x'));
   Accounting accounting;
   accounting.steps = 3;
   accounting.events_outside_steps = 4;
@@ -256,13 +255,13 @@ TEST(CallsTest, NoticesAndCountsComeBack) {
   accounting.holds = 6;
   accounting.held_total = Nanos(7);
   accounting.stopped_longest = Nanos(8);
-  ASSERT_TRUE(traced.writer.End(Nanos(kStart + 3), accounting, EndInfo{}).has_value());
+  ASSERT_TRUE(traced.writer.End(Nanos(kTraceStart + 3), accounting, EndInfo{}).has_value());
   Recorder recorder;
   TraceReader reader(recorder);
   recorder.reader = &reader;
   ASSERT_TRUE(reader.Feed(std::as_bytes(std::span(traced.sink.bytes()))).has_value());
   ASSERT_EQ(recorder.notices.size(), 2U);
-  EXPECT_EQ(recorder.notices[0], (std::pair<int64_t, std::string>(kStart + 1, "it costs so much")));
+  EXPECT_EQ(recorder.notices[0], (std::pair<int64_t, std::string>(kTraceStart + 1, "it costs so much")));
   EXPECT_EQ(recorder.notices[1].second.size(), 4096U);  // cut
   ASSERT_EQ(recorder.accountings.size(), 1U);
   EXPECT_EQ(recorder.accountings[0].steps, 3U);
@@ -276,8 +275,8 @@ TEST(CallsTest, NoticesAndCountsComeBack) {
 TEST(CallsTest, TimeForWhichAThreadWaitedHasAMarkerOfItsOwn) {
   Traced traced;
   traced.Begin(traced.main, 0, traced.Function("main"));
-  traced.writer.AddLostCalls(traced.main, Nanos(kStart + 10), Nanos(kStart + 20), 0);
-  traced.writer.AddLostCalls(traced.main, Nanos(kStart + 30), Nanos(kStart + 40), 7);
+  traced.writer.AddLostCalls(traced.main, Nanos(kTraceStart + 10), Nanos(kTraceStart + 20), 0);
+  traced.writer.AddLostCalls(traced.main, Nanos(kTraceStart + 30), Nanos(kTraceStart + 40), 7);
   traced.End(traced.main, 50);
   const std::vector<std::string> expected = {
       "10 +0 begin main:7 depth 1 entry 0",
@@ -289,10 +288,10 @@ TEST(CallsTest, TimeForWhichAThreadWaitedHasAMarkerOfItsOwn) {
       "10 +40 end depth 2 exit 0",
       "10 +50 end depth 1 exit 0",
   };
-  EXPECT_EQ(Read(traced.Finish(60)), expected);
+  EXPECT_EQ(CallLines(traced.Finish(60)), expected);
 }
 
-TEST(CallsTest, OfTwoTracesInARow) { EXPECT_EQ(Read(SomeCalls() + SomeCalls()).size(), 2 * kSomeLines.size()); }
+TEST(CallsTest, OfTwoTracesInARow) { EXPECT_EQ(CallLines(SomeCalls() + SomeCalls()).size(), 2 * kSomeLines.size()); }
 
 TEST(CallsTest, AreTrackEventsOfTheThread) {
   perfetto::protos::Trace trace;

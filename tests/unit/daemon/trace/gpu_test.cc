@@ -13,8 +13,6 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int64_t kStart = 5'000'000'000'000;
-
 struct SeenOperation {
   GpuQueueId queue;
   GpuOperation operation;
@@ -41,8 +39,8 @@ class GpuLog : public Recorder {
   std::vector<GpuAccounting> gpu_accountings;
 };
 
-struct Read {
-  explicit Read(std::string_view bytes) : reader(log) {
+struct GpuReadBack {
+  explicit GpuReadBack(std::string_view bytes) : reader(log) {
     log.reader = &reader;
     EXPECT_TRUE(reader.Feed(std::as_bytes(std::span(bytes))).has_value());
   }
@@ -75,15 +73,15 @@ struct Recorded {
   }
   GpuOperation Kernel(int64_t begin, int64_t end, const char* name = "gemm") {
     GpuOperation operation;
-    operation.begin = Nanos(kStart + begin);
-    operation.end = Nanos(kStart + end);
+    operation.begin = Nanos(kTraceStart + begin);
+    operation.end = Nanos(kTraceStart + end);
     operation.name = name;
     operation.shape.grid = {8, 4, 1};
     operation.shape.block = {128, 1, 1};
     return operation;
   }
   std::string Finish() {
-    EXPECT_TRUE(writer.End(Nanos(kStart + 1'000'000), Accounting{}, EndInfo{}).has_value());
+    EXPECT_TRUE(writer.End(Nanos(kTraceStart + 1'000'000), Accounting{}, EndInfo{}).has_value());
     return sink.bytes();
   }
 
@@ -104,7 +102,7 @@ GpuOperation FullKernel(Recorded& recorded) {
   kernel.graph_node = 0xffff'0000'0001;
   kernel.channel = 9;
   kernel.launched_by = Tid(11);
-  kernel.launched = Nanos(kStart + 40);
+  kernel.launched = Nanos(kTraceStart + 40);
   kernel.stack = recorded.Stack({"main", "train"});
   kernel.stack_source = GpuStackSource::kExact;
   return kernel;
@@ -114,7 +112,7 @@ TEST(TraceGpu, EveryFieldOfAKernelComesBack) {
   Recorded recorded;
   const GpuOperation kernel = FullKernel(recorded);
   recorded.writer.AddGpuOperation(recorded.queue, kernel);
-  const Read read(recorded.Finish());
+  const GpuReadBack read(recorded.Finish());
   EXPECT_EQ(read.reader.skipped(), 0);
   const GpuQueue& queue = read.log.queues.begin()->second;
   EXPECT_EQ(std::tuple(queue.pid.value, queue.device, queue.context, queue.stream, queue.priority),
@@ -156,7 +154,7 @@ TEST(TraceGpu, CopiesAndWaitsComeBack) {
   wait.stack_source = GpuStackSource::kBackward;
   recorded.writer.AddGpuOperation(recorded.queue, wait);
 
-  const Read read(recorded.Finish());
+  const GpuReadBack read(recorded.Finish());
   EXPECT_EQ(read.reader.skipped(), 0);
   EXPECT_EQ(read.log.queues.size(), 1) << "waits are of the same queue";
   ASSERT_EQ(read.log.operations.size(), 2);
@@ -176,8 +174,8 @@ TEST(TraceGpu, CallsBelongToTheirThread) {
   Recorded recorded;
   GpuApiCall call;
   call.api = GpuApi::kDriver;
-  call.begin = Nanos(kStart + 10);
-  call.end = Nanos(kStart + 25);
+  call.begin = Nanos(kTraceStart + 10);
+  call.end = Nanos(kTraceStart + 25);
   call.name = "cuLaunchKernel";
   call.function = 307;
   call.correlation = 99;
@@ -186,7 +184,7 @@ TEST(TraceGpu, CallsBelongToTheirThread) {
   call.stack = recorded.Stack({"main"});
   call.stack_source = GpuStackSource::kSampled;
   recorded.writer.AddGpuApiCall(recorded.thread, call);
-  const Read read(recorded.Finish());
+  const GpuReadBack read(recorded.Finish());
   EXPECT_EQ(read.reader.skipped(), 0);
   ASSERT_EQ(read.log.calls.size(), 1);
   const auto& [tid, back] = read.log.calls[0];
@@ -208,12 +206,12 @@ TEST(TraceGpu, CallsOfAThreadThatWasLostFromSightForAMoment) {
   const ThreadHandle again = recorded.writer.AddThread(info);
   EXPECT_TRUE(recorded.writer.Flush().has_value());
   recorded.writer.RenameThread(recorded.thread, "worker");
-  recorded.writer.EndThread(recorded.thread, Nanos(kStart + 5));
+  recorded.writer.EndThread(recorded.thread, Nanos(kTraceStart + 5));
   GpuApiCall call;
   call.name = "cudaLaunchKernel";
-  call.begin = call.end = Nanos(kStart + 10);
+  call.begin = call.end = Nanos(kTraceStart + 10);
   recorded.writer.AddGpuApiCall(again, call);
-  const Read read(recorded.Finish());
+  const GpuReadBack read(recorded.Finish());
   EXPECT_EQ(read.reader.skipped(), 0);
   ASSERT_EQ(read.log.calls.size(), 1);
   EXPECT_EQ(read.log.calls[0].first, 11);
@@ -244,7 +242,7 @@ TEST(TraceGpu, DevicesAndTotalsComeBack) {
   totals.stacks_refused = 6;
   totals.stacks_lost = 8;
   recorded.writer.AddGpuAccounting(totals);
-  const Read read(recorded.Finish());
+  const GpuReadBack read(recorded.Finish());
   ASSERT_EQ(read.log.devices.size(), 1);
   EXPECT_EQ(read.log.devices[0].name, "NVIDIA H200");
   EXPECT_EQ(read.log.devices[0].memory_bytes, device.memory_bytes);
@@ -306,7 +304,7 @@ TEST(TraceGpu, ALaunchAndItsOperationsShareAFlow) {
   Recorded recorded;
   GpuApiCall call;
   call.name = "cudaLaunchKernel";
-  call.begin = call.end = Nanos(kStart);
+  call.begin = call.end = Nanos(kTraceStart);
   call.correlation = 5;
   call.launches = true;
   recorded.writer.AddGpuApiCall(recorded.thread, call);
@@ -337,7 +335,7 @@ TEST(TraceGpu, GoesOnAfterTheStacksWereForgotten) {
   kernel = recorded.Kernel(3, 4, "other");
   kernel.stack = recorded.Stack({"after"});
   recorded.writer.AddGpuOperation(recorded.queue, kernel);
-  const Read read(recorded.Finish());
+  const GpuReadBack read(recorded.Finish());
   EXPECT_EQ(read.reader.skipped(), 0);
   ASSERT_EQ(read.log.operations.size(), 2);
   EXPECT_EQ(read.log.operations[0].frames.at(0).function, "before");
@@ -357,7 +355,7 @@ TEST(TraceGpu, EveryPrefixIsATrace) {
   const std::string bytes = recorded.Finish();
   size_t last = 0;
   for (size_t size = 2000; size < bytes.size(); size += 37) {  // from after the header
-    const Read read(std::string_view(bytes).substr(0, size));
+    const GpuReadBack read(std::string_view(bytes).substr(0, size));
     EXPECT_GE(read.log.operations.size(), last);
     last = read.log.operations.size();
   }

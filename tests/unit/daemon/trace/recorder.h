@@ -90,11 +90,13 @@ class Recorder : public TraceVisitor {
   std::vector<EndInfo> ends;
 };
 
+inline constexpr int64_t kTraceStart = 5'000'000'000'000;
+
 inline TraceOrigin FixedOrigin() {
   TraceOrigin origin;
   origin.boot_id = "11111111-2222-3333-4444-555555555555";
   origin.host = "testhost";
-  origin.monotonic = Nanos(5'000'000'000'000);
+  origin.monotonic = Nanos(kTraceStart);
   origin.boottime = Nanos(5'100'000'000'000);
   origin.realtime = Nanos(1'790'000'000'000'000'000);
   return origin;

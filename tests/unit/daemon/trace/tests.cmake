@@ -1,3 +1,5 @@
+# It replaces operator new, which GCC would compile into the other sources and report as mismatched.
+set_source_files_properties(unit/daemon/trace/allocations.cc PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 add_executable(daemon_trace_test
   unit/daemon/trace/allocations.cc
   unit/daemon/trace/calls_test.cc

@@ -82,11 +82,11 @@ TEST_F(TlsDoorTest, EndsWhateverItWasReportedJustBefore) {
 }
 
 TEST_F(TlsDoorTest, CountsWhomItRefusesAlsoWhereItDoesNotReportOfEach) {
-  constexpr size_t kAtOnce = 30;
+  constexpr size_t kBurst = 30;
   std::atomic<size_t> counted = 0;
   const auto door = Open([&](const Error&, size_t times) { counted += times; });
   size_t made = 0;
-  for (; made < kAtOnce; ++made) {
+  for (; made < kBurst; ++made) {
     TalkGarbage();
   }
   for (const Nanos until = MonotonicNow() + Nanos::FromSeconds(60); counted != made && MonotonicNow() < until;) {

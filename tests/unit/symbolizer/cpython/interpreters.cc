@@ -116,6 +116,17 @@ std::vector<Interpreter> InterpretersWithGil() {
   return found;
 }
 
+std::optional<std::string> HeadersOf(const Interpreter& one) {
+  const std::string name = "python3." + std::to_string(one.minor()) + (one.flavour == "nogil" ? "t" : "");
+  const std::string prefix = std::filesystem::path(one.path).parent_path().parent_path();
+  for (const std::string& directory : {one.root + prefix + "/include/" + name, one.root + "/usr/include/" + name}) {
+    if (std::filesystem::exists(directory + "/internal/pycore_pystate.h")) {
+      return directory;
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> OutputOf(const std::vector<std::string>& command) {
   const auto [pid, output] = Spawn(command);
   if (pid < 0) {

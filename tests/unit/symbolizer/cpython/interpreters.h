@@ -31,6 +31,9 @@ std::vector<Interpreter> Interpreters(int least_minor = 8);
 // Without free-threaded builds.
 std::vector<Interpreter> InterpretersWithGil();
 
+// The include directory of an interpreter's version, if its internal headers are installed.
+std::optional<std::string> HeadersOf(const Interpreter& one);
+
 // The standard output of a command; nullopt if it does not end with status 0.
 std::optional<std::string> OutputOf(const std::vector<std::string>& command);
 

@@ -19,18 +19,6 @@ namespace {
 
 using Probe = std::map<std::string, std::string>;
 
-// The headers of an interpreter: {include directory of this version, its parent}.
-std::optional<std::string> HeadersOf(const Interpreter& one) {
-  const std::string name = "python3." + std::to_string(one.minor()) + (one.flavour == "nogil" ? "t" : "");
-  const std::string prefix = std::filesystem::path(one.path).parent_path().parent_path();
-  for (const std::string& directory : {one.root + prefix + "/include/" + name, one.root + "/usr/include/" + name}) {
-    if (std::filesystem::exists(directory + "/internal/pycore_pystate.h")) {
-      return directory;
-    }
-  }
-  return std::nullopt;
-}
-
 struct Build {
   std::string name;
   int least_minor;
@@ -65,7 +53,7 @@ std::optional<Probe> RunProbe(const std::string& headers, const Build& build) {
   return probe;
 }
 
-std::vector<std::byte> FromHex(const std::string& text) {
+std::vector<std::byte> BytesFromHex(const std::string& text) {
   std::vector<std::byte> bytes;
   for (size_t i = 0; i + 1 < text.size(); i += 2) {
     bytes.push_back(static_cast<std::byte>(std::stoul(text.substr(i, 2), nullptr, 16)));
@@ -76,7 +64,7 @@ std::vector<std::byte> FromHex(const std::string& text) {
 Result<Layout> LayoutOf(const Probe& probe) {
   const auto described = probe.find("debug_offsets");
   if (described != probe.end()) {
-    return ImportDebugOffsets(FromHex(described->second));
+    return ImportDebugOffsets(BytesFromHex(described->second));
   }
   return LayoutFor(PythonVersion::FromHex(static_cast<uint32_t>(std::stoul(probe.at("version")))), false);
 }
@@ -137,7 +125,7 @@ std::optional<std::vector<std::byte>> OwnDescription(const Interpreter& one) {
   if (!output) {
     return std::nullopt;
   }
-  return FromHex(output->substr(0, output->find('\n')));
+  return BytesFromHex(output->substr(0, output->find('\n')));
 }
 
 class DescriptionOfInterpreter : public testing::TestWithParam<Interpreter> {};

@@ -31,7 +31,7 @@ LineTableKind KindOf(int minor) {
                        : LineTableKind::kLocationTable;
 }
 
-std::vector<uint8_t> FromHex(const std::string& text) {
+std::vector<uint8_t> TableFromHex(const std::string& text) {
   std::vector<uint8_t> bytes;
   for (size_t i = 0; i + 1 < text.size(); i += 2) {
     bytes.push_back(static_cast<uint8_t>(std::stoul(text.substr(i, 2), nullptr, 16)));
@@ -59,7 +59,7 @@ Tally Compare(LineTableKind kind, std::istream& dump) {
     if (line.starts_with("code ")) {
       std::string word, hex;
       fields >> word >> first_line >> hex;
-      table = FromHex(hex);
+      table = TableFromHex(hex);
       at = 0;
       cursor = {};
       ++tally.codes;

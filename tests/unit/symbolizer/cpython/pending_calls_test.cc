@@ -151,28 +151,16 @@ TEST_P(PendingCallsOf, AreRefusedWhereAWordIsNotWhatItShouldBe) {
   }
 }
 
-// {include directory of the version, its parent}; empty where the headers are not installed.
-std::string HeadersOf(const Interpreter& one) {
-  const std::string name = "python3." + std::to_string(one.minor());
-  const std::string prefix = std::filesystem::path(one.path).parent_path().parent_path();
-  for (const std::string& directory : {one.root + prefix + "/include/" + name, one.root + "/usr/include/" + name}) {
-    if (std::filesystem::exists(directory + "/internal/pycore_pystate.h")) {
-      return directory;
-    }
-  }
-  return "";
-}
-
 TEST_P(PendingCallsOf, AreWhereACompilerPutsThem) {
-  const std::string headers = HeadersOf(GetParam());
-  if (headers.empty()) {
+  const auto headers = HeadersOf(GetParam());
+  if (!headers) {
     GTEST_SKIP() << "CPython " << GetParam().version << " (" << GetParam().kind << ") has no internal headers here";
   }
   const ScratchDirectory scratch;
   const std::string program = scratch.path() + "/probe";
-  const auto compiled = OutputOf({"gcc", "-w", "-std=gnu11", "-I" + headers, "-I" + headers + "/internal", "-idirafter",
-                                  std::filesystem::path(headers).parent_path(), "-o", program, PP_PENDING_PROBE,
-                                  "-static", "-Wl,--unresolved-symbols=ignore-all"});
+  const auto compiled = OutputOf({"gcc", "-w", "-std=gnu11", "-I" + *headers, "-I" + *headers + "/internal",
+                                  "-idirafter", std::filesystem::path(*headers).parent_path(), "-o", program,
+                                  PP_PENDING_PROBE, "-static", "-Wl,--unresolved-symbols=ignore-all"});
   ASSERT_TRUE(compiled.has_value());
   std::istringstream lines(OutputOf({program}).value_or(""));
   std::map<std::string, uint32_t> said;

@@ -2,7 +2,7 @@
 set(PP_ELF_FIXTURES ${CMAKE_CURRENT_BINARY_DIR}/elf_fixtures)
 foreach(kind gnu stripped sysv)
   add_library(elf_fixture_${kind} MODULE unit/symbolizer/elf/fixture.c)
-  set_target_properties(elf_fixture_${kind} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PP_ELF_FIXTURES})
+  set_target_properties(elf_fixture_${kind} PROPERTIES UNITY_BUILD OFF LIBRARY_OUTPUT_DIRECTORY ${PP_ELF_FIXTURES})
   target_compile_options(elf_fixture_${kind} PRIVATE -fno-sanitize=all)
   target_link_options(elf_fixture_${kind} PRIVATE -fno-sanitize=all)
 endforeach()

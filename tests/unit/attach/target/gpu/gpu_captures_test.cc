@@ -18,13 +18,13 @@ constexpr uint64_t kOne = 0x7f0010;
 constexpr uint64_t kOther = 0x7f0020;
 constexpr int32_t kInvalidated = 901;
 constexpr int32_t kWrongThread = 905;
-constexpr uint32_t kStackBytes = 2 * PP_PAGE;
+constexpr uint32_t kCaptureStackBytes = 2 * PP_PAGE;
 constexpr uint64_t kSecond = 1'000'000'000;
 
 class GpuCapturesTest : public testing::Test {
  protected:
-  GpuCapturesTest() : memory_(PP_GPU_ARENA_SIZE(1, uint64_t{PP_GPU_MIN_SLOT_BYTES}, uint64_t{kStackBytes}) / 8) {
-    gpu_target_prepare(memory_.data(), kStackBytes);
+  GpuCapturesTest() : memory_(PP_GPU_ARENA_SIZE(1, uint64_t{PP_GPU_MIN_SLOT_BYTES}, uint64_t{kCaptureStackBytes}) / 8) {
+    gpu_target_prepare(memory_.data(), kCaptureStackBytes);
     gpu_target_pass_time(3600 * kSecond);  // so that state of another test has expired
     gpu_target_subscribe();
   }

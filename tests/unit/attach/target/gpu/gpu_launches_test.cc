@@ -14,16 +14,16 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr uint32_t kStackBytes = 2 * PP_PAGE;
+constexpr uint32_t kLaunchStackBytes = 2 * PP_PAGE;
 constexpr uint64_t kMillisecond = 1'000'000;
 
 class GpuLaunchesTest : public testing::Test {
  protected:
   GpuLaunchesTest()
-      : size_(PP_GPU_ARENA_SIZE(1, uint64_t{PP_GPU_MIN_SLOT_BYTES}, uint64_t{kStackBytes})),
+      : size_(PP_GPU_ARENA_SIZE(1, uint64_t{PP_GPU_MIN_SLOT_BYTES}, uint64_t{kLaunchStackBytes})),
         memory_(new (std::align_val_t{PP_PAGE}) uint8_t[size_]()),
-        area_(memory_.get(), 1, PP_GPU_MIN_SLOT_BYTES, kStackBytes) {
-    gpu_target_prepare(memory_.get(), kStackBytes);
+        area_(memory_.get(), 1, PP_GPU_MIN_SLOT_BYTES, kLaunchStackBytes) {
+    gpu_target_prepare(memory_.get(), kLaunchStackBytes);
     Stand(stack_);
   }
 
@@ -154,7 +154,7 @@ TEST_F(GpuLaunchesTest, WhatHasNoRoomIsCounted) {
   }
   EXPECT_EQ(Drain().size(), 8);
   EXPECT_EQ(head().stacks_dropped, 12);
-  EXPECT_LE(head().stacks_used, kStackBytes);
+  EXPECT_LE(head().stacks_used, kLaunchStackBytes);
   stack_.frames[0].instruction = 100;  // this stack is known already
   Launch(++correlation);
   EXPECT_EQ(Drain().size(), 1);
@@ -198,7 +198,7 @@ TEST_F(GpuLaunchesTest, NumbersOfATargetAreNotBelieved) {
   Launch(1);
   const uint32_t stack = Drain().at(0).stack;
   for (const uint32_t bad :
-       {uint32_t{0}, UINT32_MAX, kStackBytes / PP_GPU_STACK_UNIT, kStackBytes / PP_GPU_STACK_UNIT - 1}) {
+       {uint32_t{0}, UINT32_MAX, kLaunchStackBytes / PP_GPU_STACK_UNIT, kLaunchStackBytes / PP_GPU_STACK_UNIT - 1}) {
     EXPECT_FALSE(area_.ReadStack(bad)) << bad;
   }
   auto* head_of_stack = reinterpret_cast<pp_gpu_stack*>(memory_.get() + PP_GPU_STACKS_OFFSET(1, PP_GPU_MIN_SLOT_BYTES) +

@@ -9,9 +9,9 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kBegin = Nanos(1'000'000'000'000);
+constexpr Nanos kWindowBegin = Nanos(1'000'000'000'000);
 
-Nanos At(double seconds) { return kBegin + Nanos::FromSeconds(seconds); }
+Nanos At(double seconds) { return kWindowBegin + Nanos::FromSeconds(seconds); }
 
 struct Asked {
   uint64_t steps = 0;
@@ -26,7 +26,7 @@ struct Opened {
         steps(request.spec().trace()),
         window(request, {3, minor, 0}, steps, [this](std::string_view notice) { said += std::string(notice) + "\n"; }) {
     window.ReportBefore();
-    window.Begin(kBegin);
+    window.Begin(kWindowBegin);
   }
   static CaptureTask RequestOf(const Asked& asked, double duration) {
     CaptureTask request;

@@ -18,9 +18,9 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kSize = 56;
-constexpr uint32_t kMark = 1;
-constexpr uint32_t kBegin = 2;
-constexpr uint32_t kEnd = 4;
+constexpr uint32_t kMarkFlag = 1;
+constexpr uint32_t kBeginFlag = 2;
+constexpr uint32_t kEndFlag = 4;
 
 // Addresses of names are addresses in this process.
 class OwnMemory : public RemoteMemory {
@@ -32,7 +32,7 @@ class OwnMemory : public RemoteMemory {
   ReadStatus ReadBatch(std::span<const ReadRequest>, size_t*) override { return ReadStatus::kFault; }
 };
 
-struct Sites : GpuCallSites {
+struct AnnotationSites : GpuCallSites {
   GpuCallSite Of(const GpuCallPlace&) override { return {}; }
   ThreadHandle ThreadOf(uint32_t thread) override {
     asked.push_back(thread);
@@ -44,8 +44,8 @@ struct Sites : GpuCallSites {
 
 using What = std::tuple<GpuAnnotationKind, int64_t, int64_t, std::string, std::string>;
 
-struct Seen : TraceVisitor {
-  explicit Seen(Nanos from) : base(from) {}
+struct SeenAnnotations : TraceVisitor {
+  explicit SeenAnnotations(Nanos from) : base(from) {}
   void OnGpuAnnotation(TrackId, const GpuAnnotation& one) override {
     what.emplace_back(one.kind, (one.begin - base).value, (one.end - base).value, one.name, one.domain);
   }
@@ -53,10 +53,10 @@ struct Seen : TraceVisitor {
   std::vector<What> what;
 };
 
-alignas(4096) char names[4096] = "first\0second\0domain";
-constexpr size_t kFirst = 0;
-constexpr size_t kSecond = 6;
-constexpr size_t kDomain = 13;
+alignas(4096) char marker_names[4096] = "first\0second\0domain";
+constexpr size_t kFirstName = 0;
+constexpr size_t kSecondName = 6;
+constexpr size_t kDomainName = 13;
 
 struct Said {
   Said() : texts(memory), annotations(writer, texts, clock, sites) {
@@ -72,7 +72,7 @@ struct Said {
     SetTarget(Pid(7), &request);
     return request;
   }
-  static uint64_t NameAt(size_t at) { return reinterpret_cast<uint64_t>(names + at); }
+  static uint64_t NameAt(size_t at) { return reinterpret_cast<uint64_t>(marker_names + at); }
   void Report(uint32_t flags, uint32_t number, int64_t when, uint64_t name = 0, uint64_t domain = 0, uint32_t of = 2) {
     std::array<uint8_t, kSize> record{};
     const auto put = [&](size_t at, auto value) { std::memcpy(record.data() + at, &value, sizeof value); };
@@ -91,7 +91,7 @@ struct Said {
     annotations.Finish(base + Nanos(now), lacks);
     annotations.CountInto(counts);
     EXPECT_TRUE(writer.End(base, Accounting{}, EndInfo{}).has_value());
-    Seen seen(base);
+    SeenAnnotations seen(base);
     TraceReader reader(seen);
     EXPECT_TRUE(reader.Feed(std::as_bytes(std::span(sink.bytes()))).has_value());
     EXPECT_EQ(reader.skipped(), 0);
@@ -105,7 +105,7 @@ struct Said {
   OwnMemory memory;
   GpuNames texts;
   GpuClock clock;
-  Sites sites;
+  AnnotationSites sites;
   std::optional<GpuDecoder> decoder;
   GpuAnnotations annotations;
   GpuAccounting counts;
@@ -115,12 +115,12 @@ using Kind = GpuAnnotationKind;
 
 TEST(GpuAnnotations, ARangeIsItsBeginAndItsEndWhicheverComesFirst) {
   Said said;
-  said.Report(kBegin, 1, 100, Said::NameAt(kFirst), Said::NameAt(kDomain));
-  said.Report(kEnd, 2, 300);
+  said.Report(kBeginFlag, 1, 100, Said::NameAt(kFirstName), Said::NameAt(kDomainName));
+  said.Report(kEndFlag, 2, 300);
   said.annotations.Settle();
-  said.Report(kEnd, 1, 400);
-  said.Report(kBegin, 2, 200, Said::NameAt(kSecond));
-  said.Report(kMark, 3, 250, Said::NameAt(kFirst));
+  said.Report(kEndFlag, 1, 400);
+  said.Report(kBeginFlag, 2, 200, Said::NameAt(kSecondName));
+  said.Report(kMarkFlag, 3, 250, Said::NameAt(kFirstName));
   EXPECT_EQ(said.Finish(), (std::vector<What>{{Kind::kMark, 250, 250, "first", ""},
                                               {Kind::kRange, 200, 300, "second", ""},
                                               {Kind::kRange, 100, 400, "first", "domain"}}));
@@ -132,10 +132,10 @@ TEST(GpuAnnotations, ARangeIsItsBeginAndItsEndWhicheverComesFirst) {
 
 TEST(GpuAnnotations, HalvesAreCounted) {
   Said said;
-  said.Report(kEnd, 1, 100);
-  said.Report(kBegin, 2, 200, Said::NameAt(kSecond));
-  said.Report(kBegin, 3, 500, Said::NameAt(kFirst));
-  said.Report(kEnd, 3, 400);  // before the begin, so it belongs to another range
+  said.Report(kEndFlag, 1, 100);
+  said.Report(kBeginFlag, 2, 200, Said::NameAt(kSecondName));
+  said.Report(kBeginFlag, 3, 500, Said::NameAt(kFirstName));
+  said.Report(kEndFlag, 3, 400);  // before the begin, so it belongs to another range
   EXPECT_EQ(said.Finish(), (std::vector<What>{{Kind::kOpenRange, 500, 1000, "first", ""},
                                               {Kind::kOpenRange, 200, 1000, "second", ""}}));
   EXPECT_EQ(said.counts.annotations_without_begin, 2);
@@ -145,13 +145,13 @@ TEST(GpuAnnotations, HalvesAreCounted) {
 TEST(GpuAnnotations, WhatMeansNothingIsCounted) {
   Said said;
   said.clock.Saw(said.base, said.base);
-  said.Report(kBegin, 1, 0, Said::NameAt(kFirst));                 // no time
-  said.Report(kMark, 2, 100, Said::NameAt(kFirst), 0, 4);          // of no thread
-  said.Report(0, 3, 100, Said::NameAt(kFirst));                    // neither begin nor end
-  said.Report(kMark, 4, 3'600'000'000'000, Said::NameAt(kFirst));  // an hour in the future
-  said.Report(kBegin, 5, 100, Said::NameAt(kFirst));
-  said.Report(kBegin, 5, 200, Said::NameAt(kFirst));  // the same number again
-  said.Report(kEnd, 5, 300);
+  said.Report(kBeginFlag, 1, 0, Said::NameAt(kFirstName));                 // no time
+  said.Report(kMarkFlag, 2, 100, Said::NameAt(kFirstName), 0, 4);          // of no thread
+  said.Report(0, 3, 100, Said::NameAt(kFirstName));                        // neither begin nor end
+  said.Report(kMarkFlag, 4, 3'600'000'000'000, Said::NameAt(kFirstName));  // an hour in the future
+  said.Report(kBeginFlag, 5, 100, Said::NameAt(kFirstName));
+  said.Report(kBeginFlag, 5, 200, Said::NameAt(kFirstName));  // the same number again
+  said.Report(kEndFlag, 5, 300);
   EXPECT_EQ(said.Finish(), (std::vector<What>{{Kind::kRange, 200, 300, "first", ""}}));
   EXPECT_EQ(said.counts.annotations_lost, 5);
 }
@@ -159,23 +159,23 @@ TEST(GpuAnnotations, WhatMeansNothingIsCounted) {
 TEST(GpuAnnotations, WhatEndedBeforeTheCaptureIsNone) {
   Said said;
   said.annotations.Open(said.base + Nanos(300));
-  said.Report(kMark, 1, 100, Said::NameAt(kFirst));
-  said.Report(kBegin, 2, 100, Said::NameAt(kFirst));
-  said.Report(kEnd, 2, 200);
-  said.Report(kBegin, 3, 100, Said::NameAt(kSecond));
-  said.Report(kEnd, 3, 400);
+  said.Report(kMarkFlag, 1, 100, Said::NameAt(kFirstName));
+  said.Report(kBeginFlag, 2, 100, Said::NameAt(kFirstName));
+  said.Report(kEndFlag, 2, 200);
+  said.Report(kBeginFlag, 3, 100, Said::NameAt(kSecondName));
+  said.Report(kEndFlag, 3, 400);
   EXPECT_EQ(said.Finish(), (std::vector<What>{{Kind::kRange, 100, 400, "second", ""}}));
 }
 
 TEST(GpuAnnotations, WhatGoesOnIsCutWhereTheCaptureIsOver) {
   Said said;
-  said.Report(kBegin, 1, 100, Said::NameAt(kFirst));
-  said.Report(kBegin, 2, 200, Said::NameAt(kSecond));
+  said.Report(kBeginFlag, 1, 100, Said::NameAt(kFirstName));
+  said.Report(kBeginFlag, 2, 200, Said::NameAt(kSecondName));
   said.annotations.Close(said.base + Nanos(300));
   said.annotations.Close(said.base + Nanos(900));  // closed already
-  said.Report(kEnd, 2, 400);
-  said.Report(kBegin, 3, 350, Said::NameAt(kFirst));
-  said.Report(kMark, 4, 350, Said::NameAt(kFirst));
+  said.Report(kEndFlag, 2, 400);
+  said.Report(kBeginFlag, 3, 350, Said::NameAt(kFirstName));
+  said.Report(kMarkFlag, 4, 350, Said::NameAt(kFirstName));
   EXPECT_EQ(said.Finish(),
             (std::vector<What>{{Kind::kOpenRange, 100, 300, "first", ""}, {Kind::kRange, 200, 400, "second", ""}}));
   EXPECT_EQ(said.counts.annotations_without_end, 1);
@@ -184,9 +184,9 @@ TEST(GpuAnnotations, WhatGoesOnIsCutWhereTheCaptureIsOver) {
 
 TEST(GpuAnnotations, WhereRecordsAreMissingNothingIsSaidToGoOn) {
   Said said;
-  said.Report(kBegin, 1, 100, Said::NameAt(kFirst));
-  said.Report(kBegin, 2, 200, Said::NameAt(kSecond));
-  said.Report(kEnd, 2, 400);
+  said.Report(kBeginFlag, 1, 100, Said::NameAt(kFirstName));
+  said.Report(kBeginFlag, 2, 200, Said::NameAt(kSecondName));
+  said.Report(kEndFlag, 2, 400);
   EXPECT_EQ(said.Finish(1000, 1), (std::vector<What>{{Kind::kRange, 200, 400, "second", ""}}));
   EXPECT_EQ(said.counts.annotations_without_end, 0);
   EXPECT_EQ(said.counts.annotations_lost, 1);
@@ -194,7 +194,7 @@ TEST(GpuAnnotations, WhereRecordsAreMissingNothingIsSaidToGoOn) {
 
 TEST(GpuAnnotations, WhatIsOfTheProcessIsOfItsMainThread) {
   Said said;
-  said.Report(kMark, 1, 100, Said::NameAt(kFirst), 0, 1);
+  said.Report(kMarkFlag, 1, 100, Said::NameAt(kFirstName), 0, 1);
   EXPECT_EQ(said.Finish().size(), 1);
   EXPECT_EQ(said.sites.asked, std::vector<uint32_t>{7});
 }
@@ -204,8 +204,8 @@ TEST(GpuAnnotations, MillionsOfHalvesAreBounded) {
   Said said;
   constexpr uint32_t kMany = 200'000;
   for (uint32_t i = 0; i < kMany; ++i) {
-    said.Report(kBegin, i, 100, Said::NameAt(kFirst));
-    said.Report(kEnd, kMany + i, 100);
+    said.Report(kBeginFlag, i, 100, Said::NameAt(kFirstName));
+    said.Report(kEndFlag, kMany + i, 100);
   }
   const size_t written = said.Finish().size();
   EXPECT_LT(written, kMany / 2);

@@ -5,7 +5,7 @@
 namespace ptrace_prof {
 namespace {
 
-std::vector<std::string> Of(std::initializer_list<const char*> paths) {
+std::vector<std::string> LibrariesAmong(std::initializer_list<const char*> paths) {
   std::vector<MemoryRegion> regions;
   for (const char* path : paths) {
     regions.emplace_back().path = path;
@@ -14,17 +14,18 @@ std::vector<std::string> Of(std::initializer_list<const char*> paths) {
 }
 
 TEST(GpuLibraries, NamesEachOnce) {
-  EXPECT_EQ(Of({"/usr/lib/x86_64-linux-gnu/libcuda.so.550.54.15", "/usr/lib/x86_64-linux-gnu/libcuda.so.550.54.15",
-                "/venv/nvidia/cuda_runtime/lib/libcudart.so.12", "/venv/torch/lib/libtorch_cuda.so",
-                "/venv/nvidia/nccl/lib/libnccl.so.2"}),
-            (std::vector<std::string>{"libcuda", "libcudart", "libnccl", "libtorch_cuda"}));
-  EXPECT_EQ(Of({"/venv/torch/lib/libcudart-9335f6a2.so.12"}), std::vector<std::string>{"libcudart"});
-  EXPECT_EQ(Of({"/opt/rocm/lib/libamdhip64.so.6"}), std::vector<std::string>{"libhip"});
+  EXPECT_EQ(
+      LibrariesAmong({"/usr/lib/x86_64-linux-gnu/libcuda.so.550.54.15",
+                      "/usr/lib/x86_64-linux-gnu/libcuda.so.550.54.15", "/venv/nvidia/cuda_runtime/lib/libcudart.so.12",
+                      "/venv/torch/lib/libtorch_cuda.so", "/venv/nvidia/nccl/lib/libnccl.so.2"}),
+      (std::vector<std::string>{"libcuda", "libcudart", "libnccl", "libtorch_cuda"}));
+  EXPECT_EQ(LibrariesAmong({"/venv/torch/lib/libcudart-9335f6a2.so.12"}), std::vector<std::string>{"libcudart"});
+  EXPECT_EQ(LibrariesAmong({"/opt/rocm/lib/libamdhip64.so.6"}), std::vector<std::string>{"libhip"});
 }
 
 TEST(GpuLibraries, IsNotTakenInByOtherNames) {
-  EXPECT_TRUE(Of({"/usr/lib/libcudart_static.a", "/home/libcuda/libc.so.6", "/usr/lib/libcudadebugger.so.1", "",
-                  "[stack]", "/usr/lib/libtorch_cuda_linalg.so", "/tmp/libcuda-notes.txt"})
+  EXPECT_TRUE(LibrariesAmong({"/usr/lib/libcudart_static.a", "/home/libcuda/libc.so.6", "/usr/lib/libcudadebugger.so.1",
+                              "", "[stack]", "/usr/lib/libtorch_cuda_linalg.so", "/tmp/libcuda-notes.txt"})
                   .empty());
 }
 

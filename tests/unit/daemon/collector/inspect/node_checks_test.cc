@@ -20,7 +20,7 @@ NodeFacts Ordinary() {
   return facts;
 }
 
-Check Of(const NodeFacts& facts, std::string_view subject) {
+Check CheckOf(const NodeFacts& facts, std::string_view subject) {
   const std::vector<Check> checks = JudgeNode(facts);
   const auto found = std::ranges::find(checks, subject, &Check::subject);
   EXPECT_NE(found, checks.end()) << subject;
@@ -100,7 +100,7 @@ TEST(NodeChecks, NameCauseAndRemedy) {
   for (const Case& one : kCases) {
     NodeFacts facts = Ordinary();
     one.change(facts);
-    const Check check = Of(facts, one.subject);
+    const Check check = CheckOf(facts, one.subject);
     EXPECT_EQ(check.verdict, one.verdict) << one.what;
     EXPECT_NE(check.cause.find(one.in_cause), std::string::npos) << one.what << ": " << check.cause;
     EXPECT_NE(check.remedy.find(one.in_remedy), std::string::npos) << one.what << ": " << check.remedy;
@@ -114,19 +114,19 @@ TEST(NodeChecks, NameCauseAndRemedy) {
 
 TEST(NodeChecks, SayInOneWordWhatStandsInTheWay) {
   NodeFacts facts = Ordinary();
-  EXPECT_EQ(Of(facts, "capabilities").reason, Reason::kCapabilityMissing);
+  EXPECT_EQ(CheckOf(facts, "capabilities").reason, Reason::kCapabilityMissing);
   facts.yama_scope = 3;
-  EXPECT_EQ(Of(facts, "yama").reason, Reason::kYamaDenied);
+  EXPECT_EQ(CheckOf(facts, "yama").reason, Reason::kYamaDenied);
   facts.read_errno = facts.ptrace_errno = EPERM;
-  EXPECT_EQ(Of(facts, "memory-reading").reason, Reason::kPermissionDenied);
+  EXPECT_EQ(CheckOf(facts, "memory-reading").reason, Reason::kPermissionDenied);
   facts.seccomp_mode = 2;
   for (const char* subject : {"memory-reading", "ptrace", "seccomp"}) {
-    EXPECT_EQ(Of(facts, subject).reason, Reason::kSeccompDenied) << subject;
+    EXPECT_EQ(CheckOf(facts, subject).reason, Reason::kSeccompDenied) << subject;
   }
   facts.hidepid = "invisible";
-  EXPECT_EQ(Of(facts, "procfs").reason, Reason::kProcHidden);
+  EXPECT_EQ(CheckOf(facts, "procfs").reason, Reason::kProcHidden);
   facts.selinux_forbids = true;
-  EXPECT_EQ(Of(facts, "lsm").reason, Reason::kLsmDenied);
+  EXPECT_EQ(CheckOf(facts, "lsm").reason, Reason::kLsmDenied);
 }
 
 TEST(NodeFacts, Hidepid) {

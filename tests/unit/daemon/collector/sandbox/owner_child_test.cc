@@ -11,13 +11,13 @@
 #include <string>
 
 #include "attach/base/sanitizers.h"
+#include "tests/unit/daemon/collector/sandbox/nobody.h"
 #include "tests/unit/in_child.h"
 
 namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kPatience = Nanos::FromSeconds(60);
-constexpr uint32_t kNobody = 65534;
 
 void Say(ByteSink& sink, const std::string& text) {
   static_cast<void>(sink.Write(std::as_bytes(std::span(text))).has_value());

@@ -7,12 +7,12 @@
 #include <cerrno>
 #include <fstream>
 
+#include "tests/unit/daemon/collector/sandbox/nobody.h"
 #include "tests/unit/in_child.h"
 
 namespace ptrace_prof {
 namespace {
 
-constexpr uint32_t kNobody = 65534;
 constexpr uint64_t kSysPtrace = 1 << 19;
 
 uint64_t StatusField(const std::string& name) {

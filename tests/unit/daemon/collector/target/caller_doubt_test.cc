@@ -6,7 +6,7 @@
 namespace ptrace_prof {
 namespace {
 
-RawFrame Frame(uint64_t address, uint64_t instruction) {
+RawFrame FrameAt(uint64_t address, uint64_t instruction) {
   RawFrame frame;
   frame.address = address;
   frame.instruction = instruction;
@@ -27,16 +27,16 @@ class OneThread {
   BuiltChain chain_;
 };
 
-const RawFrame kMain = Frame(100, 1);
+const RawFrame kMain = FrameAt(100, 1);
 
 TEST(CallerDoubt, WhereAThreadBeganElsewhereItsCallersAreMissingAsLongAsItStandsThere) {
   OneThread thread;
-  EXPECT_FALSE(thread.Lacks({Frame(500, 7), kMain}, false));
+  EXPECT_FALSE(thread.Lacks({FrameAt(500, 7), kMain}, false));
   for (int i = 0; i < 20; ++i) {  // it has no CPU
-    EXPECT_TRUE(thread.Lacks({Frame(500, 8)}, true)) << i;
+    EXPECT_TRUE(thread.Lacks({FrameAt(500, 8)}, true)) << i;
   }
-  EXPECT_FALSE(thread.Lacks({Frame(500, 9), kMain}, false));
-  EXPECT_TRUE(thread.Lacks({Frame(500, 8)}, true));
+  EXPECT_FALSE(thread.Lacks({FrameAt(500, 9), kMain}, false));
+  EXPECT_TRUE(thread.Lacks({FrameAt(500, 8)}, true));
 }
 
 TEST(CallerDoubt, WhatCCodeGoesThroughBeginsThere) {
@@ -44,15 +44,15 @@ TEST(CallerDoubt, WhatCCodeGoesThroughBeginsThere) {
   EXPECT_FALSE(thread.Lacks({kMain}, false));
   int missing = 0;
   for (uint64_t i = 0; i < 20; ++i) {
-    missing += thread.Lacks({Frame(500, 8 + i)}, true) ? 1 : 0;
+    missing += thread.Lacks({FrameAt(500, 8 + i)}, true) ? 1 : 0;
   }
   EXPECT_EQ(missing, 4);
 }
 
 TEST(CallerDoubt, NothingIsMissingOfAThreadThatWasNeverSeenElsewhere) {
   OneThread thread;
-  EXPECT_FALSE(thread.Lacks({Frame(500, 8)}, true));
-  EXPECT_FALSE(thread.Lacks({Frame(500, 9)}, true));
+  EXPECT_FALSE(thread.Lacks({FrameAt(500, 8)}, true));
+  EXPECT_FALSE(thread.Lacks({FrameAt(500, 9)}, true));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ CaptureTask Sampling(double max_overhead) {
   return request;
 }
 
-CaptureTask Of(v1::Mode mode) {
+CaptureTask WithMode(v1::Mode mode) {
   CaptureTask request = Sampling(0.01);
   request.mutable_spec()->set_mode(mode);
   return request;
@@ -57,11 +57,11 @@ TEST(CpuBudget, WhoAsksForMuchGetsHalfOfWhatIsLeft) {
 }
 
 TEST(CpuBudget, TracingTakesAFixedShareOrWhatItUses) {
-  EXPECT_FALSE(GrantCpu(Of(v1::MODE_TRACE), 0.09).has_value());
-  EXPECT_DOUBLE_EQ(GrantCpu(Of(v1::MODE_TRACE), 0.1).value().cores, 0.1);
-  EXPECT_DOUBLE_EQ(GrantCpu(Of(v1::MODE_AUTO), 0.1).value().cores, 0.1);
+  EXPECT_FALSE(GrantCpu(WithMode(v1::MODE_TRACE), 0.09).has_value());
+  EXPECT_DOUBLE_EQ(GrantCpu(WithMode(v1::MODE_TRACE), 0.1).value().cores, 0.1);
+  EXPECT_DOUBLE_EQ(GrantCpu(WithMode(v1::MODE_AUTO), 0.1).value().cores, 0.1);
   CaptureParameters parameters;
-  parameters.request = Of(v1::MODE_TRACE);
+  parameters.request = WithMode(v1::MODE_TRACE);
   parameters.cpu_cores = 0.1;
   CaptureSnapshot now;
   now.cpu = Nanos::FromSeconds(1);
@@ -85,7 +85,7 @@ TEST(CpuBudget, NothingLimitedStaysUnlimited) {
   NarrowTo(GrantCpu(request, 1).value(), request);
   EXPECT_DOUBLE_EQ(OverheadLimitOf(request.spec().sample()), 0.5);
   EXPECT_GT(RateOf(request.spec().sample()), 0) << "as fast as possible knows no limit";
-  request = Of(v1::MODE_AUTO);
+  request = WithMode(v1::MODE_AUTO);
   request.mutable_spec()->mutable_sample()->set_max_overhead(0);
   NarrowTo(GrantCpu(request, 1).value(), request);
   EXPECT_DOUBLE_EQ(OverheadLimitOf(request.spec().sample()), 0.1) << "should it come to samples";

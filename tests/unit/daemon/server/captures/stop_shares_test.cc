@@ -22,7 +22,7 @@ std::vector<uint8_t> Meeting(const std::vector<CaptureTask>& captures) {
   return MeetingCaptures(all, Parent);
 }
 
-CaptureTask Of(int32_t pid) {
+CaptureTask TaskOn(int32_t pid) {
   CaptureTask request;
   request.set_verb(CaptureTask::RECORD);
   request.mutable_spec()->set_mode(v1::MODE_SAMPLE);
@@ -33,27 +33,29 @@ CaptureTask Of(int32_t pid) {
 
 using Counts = std::vector<uint8_t>;
 
-TEST(StopShares, OneAlone) { EXPECT_EQ(Meeting({Of(10)}), Counts{1}); }
+TEST(StopShares, OneAlone) { EXPECT_EQ(Meeting({TaskOn(10)}), Counts{1}); }
 
-TEST(StopShares, TheSameProcess) { EXPECT_EQ(Meeting({Of(20), Of(20), Of(40), Of(20)}), (Counts{3, 3, 1, 3})); }
+TEST(StopShares, TheSameProcess) {
+  EXPECT_EQ(Meeting({TaskOn(20), TaskOn(20), TaskOn(40), TaskOn(20)}), (Counts{3, 3, 1, 3}));
+}
 
 TEST(StopShares, AProcessAndItsDescendants) {
-  EXPECT_EQ(Meeting({Of(10), Of(21), Of(30)}), (Counts{3, 2, 2}));
-  CaptureTask alone = Of(10);
+  EXPECT_EQ(Meeting({TaskOn(10), TaskOn(21), TaskOn(30)}), (Counts{3, 2, 2}));
+  CaptureTask alone = TaskOn(10);
   alone.mutable_spec()->mutable_sample()->set_no_subprocesses(true);
-  EXPECT_EQ(Meeting({alone, Of(21), Of(30)}), (Counts{1, 1, 1}));
+  EXPECT_EQ(Meeting({alone, TaskOn(21), TaskOn(30)}), (Counts{1, 1, 1}));
 }
 
 TEST(StopShares, WhoStopsNobodyCountsForNone) {
-  CaptureTask torn = Of(20), trace = Of(20), dump = Of(20);
+  CaptureTask torn = TaskOn(20), trace = TaskOn(20), dump = TaskOn(20);
   torn.mutable_spec()->mutable_sample()->set_nonblocking(true);
   trace.mutable_spec()->set_mode(v1::MODE_TRACE);
   dump.set_verb(CaptureTask::DUMP);
-  EXPECT_EQ(Meeting({Of(20), torn, trace, dump, Of(20)}), (Counts{2, 1, 1, 1, 2}));
+  EXPECT_EQ(Meeting({TaskOn(20), torn, trace, dump, TaskOn(20)}), (Counts{2, 1, 1, 1, 2}));
 }
 
 TEST(StopShares, NoMoreThanAByteReports) {
-  EXPECT_EQ(Meeting(std::vector<CaptureTask>(300, Of(20))), Counts(300, 255));
+  EXPECT_EQ(Meeting(std::vector<CaptureTask>(300, TaskOn(20))), Counts(300, 255));
 }
 
 TEST(StopShares, ParentsOfLivingProcesses) {

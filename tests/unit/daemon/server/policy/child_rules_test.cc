@@ -6,12 +6,12 @@
 #include <gtest/gtest.h>
 
 #include "attach/base/hexadecimal.h"
-#include "daemon/server/policy/policy_file.h"
+#include "tests/unit/daemon/server/policy/parsed_policy.h"
 
 namespace ptrace_prof {
 namespace {
 
-const PolicyCaller kAnn{Uid(1001), Gid(1001), {Gid(50)}};
+const PolicyCaller kChildsCaller{Uid(1001), Gid(1001), {Gid(50)}};
 const TargetFacts kTargets[] = {
     {Uid(1001), "python3", "/opt/conda/bin/python3.11", "0::/user.slice/job_7\n"},
     {Uid(1001), "job-\"1\"\\", "/usr/bin/python3", ""},
@@ -19,12 +19,6 @@ const TargetFacts kTargets[] = {
     {Uid(0), "sshd", "/usr/sbin/sshd",
      "0::/system.slice/docker-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope\n"},
 };
-
-Policy Parsed(std::string_view text) {
-  auto policy = ParsePolicy(text, "p.toml");
-  EXPECT_TRUE(policy.has_value()) << policy.error().message;
-  return policy.has_value() ? std::move(policy).value() : Policy();
-}
 
 std::string Rule(std::string_view action, std::string_view condition) {
   static int number = 0;
@@ -52,17 +46,18 @@ TEST(ChildRules, SayOfAProcessWhatThePolicySaysOfItForThatCaller) {
            "default = 'deny'\n" + Rule("allow", "command = ['job-\"?\"\\\\\\\\', 'x']"),
        }) {
     const Policy policy = Parsed(text);
-    const auto decoded = DecodeChildRules(EncodeChildRules(policy, kAnn));
+    const auto decoded = DecodeChildRules(EncodeChildRules(policy, kChildsCaller));
     ASSERT_TRUE(decoded.has_value()) << text;
-    EXPECT_EQ(Verdicts(decoded.value(), {}), Verdicts(policy, kAnn)) << text;
+    EXPECT_EQ(Verdicts(decoded.value(), {}), Verdicts(policy, kChildsCaller)) << text;
   }
 }
 
 TEST(ChildRules, AreNoneWhereTheCallerIsDeniedNothing) {
-  EXPECT_EQ(EncodeChildRules(Parsed(""), kAnn), "");
-  EXPECT_EQ(EncodeChildRules(Parsed(Rule("deny", "user = 7")), kAnn), "") << "another's";
-  EXPECT_EQ(EncodeChildRules(Parsed(Rule("allow", "user = 1001") + Rule("deny", "")), kAnn), "") << "never reached";
-  EXPECT_NE(EncodeChildRules(Parsed(Rule("allow", "command = 'x'") + Rule("deny", "")), kAnn), "");
+  EXPECT_EQ(EncodeChildRules(Parsed(""), kChildsCaller), "");
+  EXPECT_EQ(EncodeChildRules(Parsed(Rule("deny", "user = 7")), kChildsCaller), "") << "another's";
+  EXPECT_EQ(EncodeChildRules(Parsed(Rule("allow", "user = 1001") + Rule("deny", "")), kChildsCaller), "")
+      << "never reached";
+  EXPECT_NE(EncodeChildRules(Parsed(Rule("allow", "command = 'x'") + Rule("deny", "")), kChildsCaller), "");
 }
 
 TEST(ChildRules, DenyAllWhereTheyAreTooMany) {
@@ -70,7 +65,7 @@ TEST(ChildRules, DenyAllWhereTheyAreTooMany) {
   for (int i = 0; i < 400; ++i) {
     text += Rule("deny", fmt::format("command = '{}{}'", i, std::string(200, 'x')));
   }
-  const std::string words = EncodeChildRules(Parsed(text), kAnn);
+  const std::string words = EncodeChildRules(Parsed(text), kChildsCaller);
   EXPECT_LE(words.size(), kMaxChildRules);
   const auto decoded = DecodeChildRules(words);
   ASSERT_TRUE(decoded.has_value());
@@ -78,7 +73,7 @@ TEST(ChildRules, DenyAllWhereTheyAreTooMany) {
 }
 
 TEST(ChildRules, OtherWordsAreNone) {
-  const std::string good = EncodeChildRules(Parsed(Rule("deny", "command = 'x'")), kAnn);
+  const std::string good = EncodeChildRules(Parsed(Rule("deny", "command = 'x'")), kChildsCaller);
   ASSERT_TRUE(DecodeChildRules(good).has_value());
   for (size_t size = 0; size < good.size(); ++size) {
     EXPECT_TRUE(DecodeChildRules(good.substr(0, size)).has_error()) << size;

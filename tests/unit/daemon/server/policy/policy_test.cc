@@ -1,20 +1,16 @@
 // Verdicts of rules on callers and targets: the first rule that fits decides.
 
+#include "daemon/server/policy/policy.h"
+
 #include <gtest/gtest.h>
 
-#include "daemon/server/policy/policy_file.h"
+#include "tests/unit/daemon/server/policy/parsed_policy.h"
 
 namespace ptrace_prof {
 namespace {
 
 constexpr char kDocker[] =
     "0::/system.slice/docker-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope\n";
-
-Policy Parsed(std::string_view text) {
-  auto policy = ParsePolicy(text, "p.toml");
-  EXPECT_TRUE(policy.has_value()) << policy.error().message;
-  return policy.has_value() ? std::move(policy).value() : Policy();
-}
 
 const PolicyCaller kAnn{Uid(1001), Gid(1001), {Gid(50), Gid(2000)}};
 const PolicyCaller kBob{Uid(1002), Gid(2000), {}};
