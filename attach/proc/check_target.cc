@@ -63,6 +63,9 @@ Result<void> CheckTarget(Pid pid) {
                    "give the pid of another process", ThingOf(pid));
   }
   Result<ProcessStatus> read = ReadProcessStatus(pid);
+  if (read.has_error() && read.error().code == Code::kGone) {
+    read = ReadProcessStatus(pid);  // an exec by another thread replaces the first one, whose open file fails then
+  }
   if (read.has_error()) {
     return read.error().code == Code::kGone ? NotVisible(pid) : std::move(read).error();
   }

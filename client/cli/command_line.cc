@@ -127,6 +127,10 @@ Error UsageError(const CLI::ParseError& error, const CLI::App& root) {
     return {Code::kInvalidArgument, fmt::format("'{}' is before the command", misplaced.front()),
             fmt::format("the options of a command come after its name: `{} {} …`", name, misplaced.front())};
   }
+  if (!extras.empty() && std::ranges::all_of(extras.front(), IsDigit) && last.get_option_no_throw("--pid") != nullptr) {
+    return {Code::kInvalidArgument, fmt::format("`{}`: unexpected argument '{}'", name, extras.front()),
+            fmt::format("did you mean --pid {}?", extras.front())};
+  }
   for (const Missing& row : kMissing) {
     if (row.said == error.what()) {
       return {Code::kInvalidArgument, row.message, row.remedy};
@@ -138,13 +142,9 @@ Error UsageError(const CLI::ParseError& error, const CLI::App& root) {
             fmt::format("see `{} --help`", name)};
   }
   const std::string& first = extras.front();
-  std::string remedy = fmt::format("see `{} --help`", name);
-  if (std::ranges::all_of(first, IsDigit) && last.get_option_no_throw("--pid") != nullptr) {
-    remedy = fmt::format("did you mean --pid {}?", first);
-  } else if (name.ends_with("record") && !first.starts_with('-')) {
-    remedy = "put -- before the command to start";
-  }
-  return {Code::kInvalidArgument, fmt::format("`{}`: unexpected argument '{}'", name, first), remedy};
+  const bool program = name.ends_with("record") && !first.starts_with('-');
+  return {Code::kInvalidArgument, fmt::format("`{}`: unexpected argument '{}'", name, first),
+          program ? "put -- before the command to start" : fmt::format("see `{} --help`", name)};
 }
 
 // The first word must name a command, or be an option of ptrace-prof.
