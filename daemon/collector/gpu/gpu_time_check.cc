@@ -23,7 +23,8 @@ std::string GpuTimeCheck::Begin(Pid pid, const GpuLibrary& library) {
     return "";
   }
   return fmt::format(
-      "CUPTI of process {} (of {}) may then report kernels without times at the begin of a recording and after the GPU "
+      "CUPTI of process {} (of {}) may then report kernels without times at the beginning of a recording and after the "
+      "GPU "
       "was idle (a bug that NVIDIA documents for 12.6 update 2 to 13.0, fixed in 13.1): such kernels are left out and "
       "counted",
       pid.value, CuptiRelease(library.version));
@@ -45,7 +46,7 @@ std::optional<Error> GpuTimeCheck::Look(Pid pid, const GpuAccounting& accounting
     }
     return Because(Reason::kCuptiBlocked,
                    fmt::format("CUPTI of process {} (of {}) reported kernels without times ({} of the last {} records) "
-                               "while another tool set its clock, a bug fixed in 13.1, so recording ended",
+                               "while it used the clock of another tool, a bug fixed in 13.1, so recording ended",
                                pid.value, CuptiRelease(accounting.cupti_version), more_zeros, more_bad + more_good),
                    "Use CUDA 13.1 or later for the job, or record it before that tool is used in it.", ThingOf(pid));
   }

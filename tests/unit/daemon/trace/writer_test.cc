@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <span>
+#include <utility>
 
 #include "attach/base/sanitizers.h"
 #include "daemon/trace/read/trace_reader.h"
@@ -222,16 +224,25 @@ TEST(TraceWriter, ThreadsThatComeAndGoLeaveNothingBehind) {
   EXPECT_EQ(visitor.samples, 52'000u);
 }
 
+// Fails once, and would take what comes after that.
+class FailingSink : public MemorySink {
+ public:
+  Result<void> Write(std::span<const std::byte> bytes) override {
+    return std::exchange(fails, false) ? Error{Code::kCancelled, "the reader is gone", ""} : MemorySink::Write(bytes);
+  }
+  bool fails = false;
+};
+
 TEST(TraceWriter, ErrorsOfTheSinkStick) {
-  MemorySink sink;
+  FailingSink sink;
   Target target(sink, 1);
   ASSERT_TRUE(target.writer.Flush().has_value());
   const StackId stack = Chain(target.stacks, 1, 5);
-  sink.fail_after = sink.bytes().size() + 10;
+  sink.fails = true;
   target.Round({stack}, 0);
   EXPECT_EQ(target.writer.Flush().error().code, Code::kCancelled);
   const size_t size = sink.bytes().size();
-  sink.fail_after.reset();
+  ASSERT_FALSE(sink.fails);
   target.Round({stack}, 1);
   EXPECT_EQ(target.writer.Flush().error().code, Code::kCancelled);
   EXPECT_EQ(target.writer.End(Nanos(target.now), Accounting{}, EndInfo{}).error().code, Code::kCancelled);
