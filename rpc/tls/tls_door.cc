@@ -15,6 +15,7 @@
 #include <limits>
 
 #include "attach/base/started_thread.h"
+#include "rpc/connection/descriptor_pause.h"
 #include "rpc/tls/tcp_socket.h"
 
 namespace ptrace_prof {
@@ -27,7 +28,6 @@ constexpr Nanos kLingerPatience = Nanos::FromSeconds(2);
 constexpr Nanos kRestPatience = Nanos::FromSeconds(30);  // for a client that does not read the server's last bytes
 constexpr Nanos kLastWords = Nanos::FromSeconds(1);
 constexpr uint32_t kNobody = 0xffffffff;  // not the number of any user
-constexpr int kNoDescriptorPauseMs = 20;
 constexpr size_t kMostHosts = 4096;
 
 // The network socket of connection n has event 2n, its local socket 2n + 1.

@@ -15,6 +15,7 @@
 
 #include "attach/base/own_memory.h"
 #include "attach/base/started_thread.h"
+#include "rpc/connection/descriptor_pause.h"
 #include "rpc/connection/library_hold.h"
 #include "rpc/unix/peer_credentials.h"
 
@@ -24,7 +25,6 @@ namespace {
 constexpr uint64_t kListening = 0;
 constexpr uint64_t kWoken = 1;
 constexpr uint64_t kDoor = 2;
-constexpr int kPauseWithoutDescriptorMs = 20;
 constexpr int kQuietPauseMs = 5;
 constexpr int kLookEveryMs = 100;
 constexpr int kStrikes = 3;
@@ -192,7 +192,7 @@ UniqueFd UnixListener::AcceptOne() {
     UniqueFd(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)).reset();
     spare_ = OpenSpare();
     options_.on_refused({}, kNoDescriptor);
-    ::usleep(kPauseWithoutDescriptorMs * 1000);  // waiting connections are still there then
+    ::usleep(kNoDescriptorPauseMs * 1000);  // waiting connections are still there then
   }
   return connection;
 }

@@ -13,7 +13,6 @@ constexpr int64_t kPart = 8;                     // a witness must be at least t
 constexpr size_t kMost = 4096;
 constexpr size_t kMostClockPieces = 16;
 constexpr size_t kMostWaitingCounts = 16;
-constexpr int64_t kPairNoise = 1000;      // ns: pairs differ by that much anyway
 constexpr long double kDrift = 0.000'2L;  // change of rate between two lines: far more than oscillators drift
 // A record may be that much later than the last reading.
 constexpr Nanos kLateCounts = Nanos::FromMillis(1000);

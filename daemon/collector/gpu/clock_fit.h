@@ -20,6 +20,8 @@
 
 namespace ptrace_prof {
 
+inline constexpr int64_t kPairNoise = 1000;  // ns: pairs of readings differ by that much anyway
+
 class ClockFit {
  public:
   // Call in the order in which the readings were taken. `width`: the most that the two readings can be apart.

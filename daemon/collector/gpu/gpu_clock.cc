@@ -5,7 +5,6 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr int64_t kClockStep = 1000;         // ns: pairs differ by that much anyway
 constexpr size_t kMaxPieces = 4096;          // a target may invent pairs
 constexpr int64_t kBefore = 60'000'000'000;  // ns: work launched before the capture may have begun that much earlier
 constexpr int64_t kAfter = 1'000'000'000;    // ns: what CUPTI makes of the GPU's clock is an estimate
@@ -45,7 +44,7 @@ void GpuClock::AddPair(Nanos realtime, Nanos monotonic, Nanos width) {
     return;
   }
   Piece& last = pieces_.back();
-  const auto unsure = static_cast<uint64_t>(kClockStep + width.value + last.width.value);
+  const auto unsure = static_cast<uint64_t>(kPairNoise + width.value + last.width.value);
   if (Distance(offset, last.offset) > unsure) {
     ++steps_;
     unsure_ = Nanos(std::min<int64_t>(unsure_.value + between.value, kMostUnsure));
