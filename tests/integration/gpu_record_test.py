@@ -210,7 +210,7 @@ class WhateverPython(Launches):
         self.assertGreaterEqual(self.totals["stacks_refused"], len(missed))
         self.assertOperationsFollow(truth)
         self.assertAddsUp()
-        self.assertRegex(finished.errors, r"stacks not taken at the launch: [\d,]+ came too fast")
+        self.assertRegex(finished.errors, r"stacks not taken at the launch: [\d,]+ because launches came too fast")
         groups = collections.defaultdict(list)
         for one in told:
             groups[one["tid"], one["cbid"] in GRAPHS].append(one["start"])

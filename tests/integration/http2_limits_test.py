@@ -142,7 +142,7 @@ class Limits(case.Case):
         self.serves_others()
         self.assertLess(self.mib(), MOST_MIB / 2)
         dump = "dump", "--pid", target.pid, "--host", self.place.address
-        self.assertIn("dumps, listings and diagnoses going on", profiler.run(*dump).errors)
+        self.assertIn("dumps, listings and diagnoses running", profiler.run(*dump).errors)
         client.close()
         self.assertTrue(within_deadline(lambda: profiler.run(*dump).status == 0), profiler.run(*dump).errors)
 

@@ -19,7 +19,7 @@ from support.target_process import DEADLINE, TargetProcess, harm, status_fields 
 DRIVER = os.environ["PP_INJECT_DRIVER"]
 ROUNDS = int(os.environ.get("PTRACE_PROF_INJECTIONS", "20"))
 KILLS = int(os.environ.get("PTRACE_PROF_KILLS", "15"))
-SEED = 20261121
+SEED = int(os.environ.get("PTRACE_PROF_SEED", "20261121"))
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 WITHOUT_PROC = """
 import os

@@ -140,15 +140,12 @@ Result<void> CallSource::ReportIdle(Nanos now) {
 Result<Nanos> CallSource::Arm(Nanos /*begun*/) {
   window_.emplace(context_.request, tracer_->layout().version, tracer_->steps(),
                   [this](std::string_view notice) { context_.writer.AddNotice(MonotonicNow(), notice); });
-  has_written_ = window_->ReportBefore();
-  if (has_written_) {
-    PP_RETURN_IF_ERROR(context_.writer.Flush());  // the reader must know it before the window begins
-  }
   if (auto armed = ArmPatiently(*tracer_); armed.has_error()) {
-    arming_raced_ = armed.error().code == Code::kUnavailable && !has_written_;
+    arming_raced_ = armed.error().code == Code::kUnavailable && !has_reported_idle_;
     return armed.error();
   }
   begin_ = MonotonicNow();
+  window_->ReportCaveats();
   if (context_.request.spec().sample().wait_for_python()) {
     waited_cpu_ = OwnCpuTime();  // what came before does not belong to the window
   }

@@ -51,7 +51,6 @@ class CallSource final : public StackSource {
   // Arm failed because a thread went on at that very instant, and nothing was written: another try is likely to
   // succeed.
   bool arming_raced() const { return arming_raced_; }
-  bool has_written() const { return has_written_; }  // before the window began
 
  private:
   Pid pid() const { return TargetOf(context_.request); }
@@ -72,7 +71,6 @@ class CallSource final : public StackSource {
   const Nanos asked_at_ = MonotonicNow();
   bool has_reported_idle_ = false;
   bool arming_raced_ = false;
-  bool has_written_ = false;
   Nanos waited_cpu_;  // used before the window, while the target ran no Python
   Nanos begin_;
   Nanos ended_at_;

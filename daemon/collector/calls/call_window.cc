@@ -44,7 +44,7 @@ Nanos CallWindow::Length() const {
 
 Nanos CallWindow::StepPatience() const { return std::min(kStepPatience, Nanos(Length().value / 2)); }
 
-bool CallWindow::ReportBefore() const {
+void CallWindow::ReportCaveats() const {
   if (facts_.slows_every_bytecode()) {
     const bool by_default = DurationOf(request_).value == 0 && Length() == kTaxedWindow;
     const std::string window =
@@ -55,11 +55,9 @@ bool CallWindow::ReportBefore() const {
                     facts_.name(), facts_.bytecode_tax, window));
   }
   const v1::TraceOptions& asked = request_.spec().trace();
-  const bool is_careless = asked.has_schedule() && !CautionOf(asked.schedule()).empty();
-  if (is_careless) {
+  if (asked.has_schedule() && !CautionOf(asked.schedule()).empty()) {
     report_(CautionOf(asked.schedule()));
   }
-  return is_careless || facts_.slows_every_bytecode();
 }
 
 bool CallWindow::IsOver(Nanos now, uint64_t lost) {

@@ -33,7 +33,7 @@ class CallWindow {
   // Request and marker must outlive it.
   CallWindow(const CaptureTask& request, const PythonVersion& version, StepMarker& steps, Report report);
 
-  bool ReportBefore() const;  // returns whether there was a message
+  void ReportCaveats() const;
   void Begin(Nanos when) { begin_ = when; }
   // `lost`: events lost so far.
   bool IsOver(Nanos now, uint64_t lost);

@@ -49,7 +49,7 @@ Result<void> RunCalls(const CaptureTask& request, ByteSink& sink, const std::ato
     CallSource calls(loop.context(), stop, refusal == nullptr);
     ran = loop.Run(calls, OthersBeside(GpuStackKind::kTraced));
     has_raced = calls.arming_raced();
-    has_written = loop.has_begun() || calls.has_written();
+    has_written = loop.has_begun();
   }
   LetStartGo();  // a program that we started must not stay held, whatever happened
   const bool is_final = ran.has_value() || has_written || refusal == nullptr || ran.error().code == Code::kGone ||

@@ -25,7 +25,7 @@ struct Opened {
       : request(RequestOf(asked, duration)),
         steps(request.spec().trace()),
         window(request, {3, minor, 0}, steps, [this](std::string_view notice) { said += std::string(notice) + "\n"; }) {
-    window.ReportBefore();
+    window.ReportCaveats();
     window.Begin(kWindowBegin);
   }
   static CaptureTask RequestOf(const Asked& asked, double duration) {
