@@ -97,7 +97,12 @@ typedef struct pp_unit {
 } pp_unit;
 PP_STATIC_ASSERT(sizeof(pp_unit) == sizeof(pp_record), "in the place of one");
 
-#define PP_FOR_EACH_EXTENDED(X) X(NONE, 0) /* never written */
+// OP, OP_RAW, OP_END: of PyTorch's operators (torch_arena.h).
+#define PP_FOR_EACH_EXTENDED(X)  \
+  X(NONE, 0) /* never written */ \
+  X(OP, 1)                       \
+  X(OP_RAW, 2)                   \
+  X(OP_END, 3)
 
 enum pp_extended_kind {
 #define PP_EXTENDED_ENUM(name, kind) PP_EXTENDED_##name = (kind),

@@ -101,6 +101,8 @@ constexpr ReasonRow kRows[] = {
     {Reason::kAttachTimeout, "ATTACH_TIMEOUT", Code::kDeadlineExceeded},
     {Reason::kNoKernelsSeen, "NO_KERNELS_SEEN", Code::kFailedPrecondition},
     {Reason::kMpsUnsafe, "MPS_UNSAFE", Code::kFailedPrecondition},
+    {Reason::kNoTorch, "NO_TORCH", Code::kFailedPrecondition},
+    {Reason::kTorchUnsupported, "TORCH_UNSUPPORTED", Code::kUnimplemented},
 };
 
 constexpr bool EachHasItsRow() {
@@ -109,7 +111,7 @@ constexpr bool EachHasItsRow() {
       return false;
     }
   }
-  return static_cast<size_t>(Reason::kMpsUnsafe) == std::size(kRows);
+  return static_cast<size_t>(Reason::kTorchUnsupported) == std::size(kRows);
 }
 static_assert(EachHasItsRow());
 

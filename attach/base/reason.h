@@ -116,6 +116,10 @@ enum class Reason : uint8_t {
   kAttachTimeout,
   kNoKernelsSeen,
   kMpsUnsafe,
+
+  // Obstacles to recording PyTorch.
+  kNoTorch,
+  kTorchUnsupported,
 };
 
 struct ReasonRow {

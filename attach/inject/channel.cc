@@ -207,25 +207,27 @@ uint64_t Channel::events_without_ring() const { return Load(head().events_withou
 uint32_t Channel::hooks_displaced() const { return Load(head().hooks_displaced); }
 
 Result<void> Channel::Arm(RemoteMemory& memory, RemoteWriter& writer) {
-  PP_RETURN_IF_ERROR(SetArmed(memory, writer, 1));
+  PP_RETURN_IF_ERROR(SetArmedIn(private_page_, memory, writer, true));
   for (RingReader& ring : rings_) {
     ring.SettlePending();
   }
   return {};
 }
 
-Result<void> Channel::Disarm(RemoteMemory& memory, RemoteWriter& writer) { return SetArmed(memory, writer, 0); }
+Result<void> Channel::Disarm(RemoteMemory& memory, RemoteWriter& writer) {
+  return SetArmedIn(private_page_, memory, writer, false);
+}
 
-Result<void> Channel::SetArmed(RemoteMemory& memory, RemoteWriter& writer, uint64_t armed) {
+Result<void> SetArmedIn(RemoteAddr private_page, RemoteMemory& memory, RemoteWriter& writer, bool armed) {
   uint64_t magic = 0;
-  const ReadStatus status = memory.ReadValue(private_page_, &magic);
+  const ReadStatus status = memory.ReadValue(private_page, &magic);
   if (status == ReadStatus::kGone) {
     return ErrnoError(ESRCH, "cannot write into the target");
   }
   if (status != ReadStatus::kOk || magic != PP_PRIVATE_MAGIC) {
     return NotTheSharedMemory("its private page was not found");
   }
-  return writer.WriteValue(private_page_ + offsetof(pp_private, armed), armed);
+  return writer.WriteValue(private_page + offsetof(pp_private, armed), uint64_t{armed});
 }
 
 }  // namespace ptrace_prof

@@ -57,6 +57,9 @@ struct EventTicks {
   double call = 0;
 };
 
+// Writes pp_private.armed. Errors: as Channel::Arm.
+Result<void> SetArmedIn(RemoteAddr private_page, RemoteMemory& memory, RemoteWriter& writer, bool armed);
+
 // The stub's failure as an error message.
 Error StubFailure(uint32_t error, uint32_t step, int32_t number);
 
@@ -114,7 +117,6 @@ class Channel {
   Channel(uint8_t* begin, const ChannelShape& shape);
   pp_channel& head() const { return *reinterpret_cast<pp_channel*>(memory_.get()); }
   Result<void> ReadHead();
-  Result<void> SetArmed(RemoteMemory& memory, RemoteWriter& writer, uint64_t armed);
 
   std::unique_ptr<uint8_t, Unmapper> memory_;
   ChannelShape shape_;

@@ -36,4 +36,6 @@ pp_library(attach/inject
     inject/target_files.cc
     inject/text_thunk_${CMAKE_SYSTEM_PROCESSOR}.cc
     inject/timed_stop.cc
+    inject/torch_arena.cc
+    inject/torch_injection.cc
   DEPS pp_attach_stub_image pp_attach_ptrace pp_attach_proc pp_attach_base fmt::fmt)

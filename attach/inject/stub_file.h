@@ -50,5 +50,6 @@ class StubFileOf {
 
 using StubFile = StubFileOf<pp_boot>;
 using GpuShimFile = StubFileOf<pp_gpu_boot>;
+using TorchHookFile = StubFileOf<pp_torch_boot>;
 
 }  // namespace ptrace_prof

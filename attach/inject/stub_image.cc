@@ -9,10 +9,14 @@ alignas(16) constexpr uint8_t kTracerStub[] = {
 alignas(16) constexpr uint8_t kGpuShim[] = {
 #include "attach/inject/gpu_shim_image.inc"
 };
+alignas(16) constexpr uint8_t kTorchHook[] = {
+#include "attach/inject/torch_hook_image.inc"
+};
 
 }  // namespace
 
 std::span<const uint8_t> TracerStubImage() { return kTracerStub; }
 std::span<const uint8_t> GpuShimImage() { return kGpuShim; }
+std::span<const uint8_t> TorchHookImage() { return kTorchHook; }
 
 }  // namespace ptrace_prof

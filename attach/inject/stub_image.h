@@ -12,5 +12,6 @@ namespace ptrace_prof {
 
 std::span<const uint8_t> TracerStubImage();
 std::span<const uint8_t> GpuShimImage();
+std::span<const uint8_t> TorchHookImage();
 
 }  // namespace ptrace_prof

@@ -33,6 +33,15 @@ constinit const StubKind kGpuShim{
     .memory_prefix = "ptrace-prof-arena.",
     .module = "_ptrace_prof_gpu",
 };
+constinit const StubKind kTorchHook{
+    .image = &TorchHookImage,
+    .magic = {PP_TORCH_BOOT_MAGIC_0, PP_TORCH_BOOT_MAGIC_1},
+    .abi_version = PP_TORCH_ABI_VERSION,
+    .boot_size = sizeof(pp_torch_boot),
+    .file_prefix = "ptrace-prof-torch.",
+    .memory_prefix = "ptrace-prof-ops.",
+    .module = "_ptrace_prof_torch",
+};
 
 uint64_t MakeNonce() {
   uint64_t nonce = 0;

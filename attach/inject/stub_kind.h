@@ -1,7 +1,7 @@
 // What distinguishes the kinds of stubs, and what they have in common: the head of the boot block.
 //
-// Two kinds may be resident in one target. Each has its own magic words, version, names and module, and the same
-// injection path serves both (delivery.h, resident_stub.h). Pure functions on bytes.
+// All kinds may be resident in one target. Each has its own magic words, version, names and module, and the same
+// injection path serves them all (delivery.h, resident_stub.h). Pure functions on bytes.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@
 
 #include "attach/abi/boot.h"
 #include "attach/abi/gpu_boot.h"
+#include "attach/abi/torch_boot.h"
 #include "attach/base/result.h"
 
 namespace ptrace_prof {
@@ -28,6 +29,7 @@ struct StubKind {
 
 extern const StubKind kTracerStub;
 extern const StubKind kGpuShim;
+extern const StubKind kTorchHook;
 
 // The kind that uses this boot block.
 template <typename Boot>
@@ -39,6 +41,10 @@ constexpr const StubKind& KindOf<pp_boot>() {
 template <>
 constexpr const StubKind& KindOf<pp_gpu_boot>() {
   return kGpuShim;
+}
+template <>
+constexpr const StubKind& KindOf<pp_torch_boot>() {
+  return kTorchHook;
 }
 
 // A stub to be loaded, with its boot block filled in.

@@ -1,4 +1,4 @@
-# The tracer stub and the GPU shim: two freestanding shared objects for every CPython. No program links them;
+# The tracer stub, the GPU shim and the torch hook: freestanding shared objects for every CPython. No program links them;
 # attach/inject carries their bytes. They have flags of their own: no sanitizer, always optimised, no library, one
 # exported symbol.
 set(PP_STUB_FLAGS -O2 -fno-tree-slp-vectorize -g0 -ffreestanding -fPIC -fvisibility=hidden -fno-strict-aliasing -fno-stack-protector
@@ -43,5 +43,8 @@ pp_in_target_module(pp_gpu_shim ptrace_prof_gpu gpu_shim_image.inc
   target/gpu/cupti_subscribe.c target/gpu/cupti_watch.c target/shared/freestanding.c target/gpu/gpu_boot_block.c target/gpu/gpu_buffers.c target/gpu/gpu_clock.c
   target/gpu/gpu_control.c target/gpu/gpu_exit.c target/gpu/gpu_launches.c target/gpu/gpu_memory.c target/gpu/gpu_module.c
   target/gpu/gpu_null.c target/gpu/gpu_walk.c target/shared/sealed_file.c)
+pp_in_target_module(pp_torch_hook ptrace_prof_torch torch_hook_image.inc
+  target/shared/freestanding.c target/shared/sealed_file.c target/torch/torch_boot_block.c target/torch/torch_capture.c
+  target/torch/torch_memory.c target/torch/torch_module.c target/torch/torch_ops.c target/torch/torch_ring.c)
 pp_library(attach/stub_image SOURCES inject/stub_image.cc DEPS pp_attach_base)
-add_dependencies(pp_attach_stub_image pp_stub_bytes pp_gpu_shim_bytes)
+add_dependencies(pp_attach_stub_image pp_stub_bytes pp_gpu_shim_bytes pp_torch_hook_bytes)

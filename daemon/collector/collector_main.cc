@@ -168,7 +168,7 @@ Result<void> CheckStart(const CaptureTask& request) {
 
 Result<void> CaptureHardened(const CaptureTask& request, ByteSink& sink, UniqueFd control, ChildJudge judge) {
   PP_RETURN_IF_ERROR(CheckStart(request));
-  const bool only_reads = !MayTrace(request.spec().mode()) && !HasGpu(request.spec());
+  const bool only_reads = !EntersTarget(request.spec());
   if (!AllowRealTime() && only_reads) {
     TakeRealTimeForGood();
   }
@@ -263,7 +263,7 @@ Result<void> RunVerb(const CaptureTask& request, ByteSink& sink, UniqueFd contro
 
 // A trace of calls must begin with the first call. The GPU shim comes in by a thread of the target, which must run.
 LaunchHold HoldFor(const CaptureTask& request) {
-  if (!MayTrace(request.spec().mode()) || HasGpu(request.spec())) {
+  if (!MayTrace(request.spec().mode()) || HasGpu(request.spec()) || WantsTorch(request.spec())) {
     return {};
   }
   constexpr Nanos kStep = Nanos::FromMillis(1);

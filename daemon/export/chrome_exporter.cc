@@ -9,6 +9,7 @@
 #include "daemon/export/function_table.h"
 #include "daemon/export/json_output.h"
 #include "daemon/export/kineto_gpu.h"
+#include "daemon/export/kineto_operators.h"
 #include "daemon/export/number_text.h"
 #include "daemon/export/python_calls.h"
 
@@ -35,6 +36,7 @@ class ChromeExporter : public FormatExporter {
   void OnGpuAnnotation(TrackId track, const GpuAnnotation& annotation) override {
     gpu_.OnAnnotation(track, annotation);
   }
+  void OnOperator(TrackId track, const Operator& one) override { operators_.OnOperator(track, one); }
   Result<void> Finish() override;
 
  private:
@@ -61,6 +63,7 @@ class ChromeExporter : public FormatExporter {
   KinetoWriter kineto_{context_.recording, json_, kMaxEvents};
   PythonCalls calls_{context_, functions_, json_, kineto_};
   KinetoGpu gpu_{context_, functions_, json_, kineto_};
+  KinetoOperators operators_{context_, json_, kineto_};
   std::vector<Track> tracks_;
   std::vector<uint32_t> path_;
   uint64_t events_ = 0;
@@ -208,6 +211,7 @@ Result<void> ChromeExporter::Finish() {
     CloseTo(TrackId(i), 0, tracks_[i].end);
   }
   calls_.Finish();
+  operators_.Finish();
   WriteNames();
   gpu_.WriteNames();
   if (!capped_at_) {
@@ -217,7 +221,7 @@ Result<void> ChromeExporter::Finish() {
     WriteCapMarker();
   }
   json_.EndArray();
-  if (context_.recording.exact || !gpu_.is_empty()) {
+  if (context_.recording.exact || !gpu_.is_empty() || !operators_.is_empty()) {
     kineto_.WriteBase();
   }
   if (!gpu_.is_empty()) {

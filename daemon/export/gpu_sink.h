@@ -1,5 +1,6 @@
 // The GPU events that an exporter receives while the trace is read: operations on queues, the calls that launched them,
-// and annotations of threads. Devices and queues are in the Recording before their first operation.
+// annotations of threads, and operators of PyTorch. Devices and queues are in the Recording before their first
+// operation.
 #pragma once
 
 #include "daemon/trace/gpu.h"
@@ -13,6 +14,7 @@ class GpuSink {
   virtual void OnGpuOperation(GpuQueueId, const GpuOperation&) {}
   virtual void OnGpuApiCall(TrackId, const GpuApiCall&) {}
   virtual void OnGpuAnnotation(TrackId, const GpuAnnotation&) {}
+  virtual void OnOperator(TrackId, const Operator&) {}
 };
 
 }  // namespace ptrace_prof

@@ -260,6 +260,16 @@ void SpanFeed::OnGpuAnnotation(TrackId track, const GpuAnnotation& annotation) {
   gpu_sink_->OnGpuAnnotation(track, bounded);
 }
 
+void SpanFeed::OnOperator(TrackId track, const Operator& one) {
+  if (gpu_sink_ == nullptr || track.value >= tracks_.size() || !recording_.threads[track.value].selected) {
+    return;
+  }
+  Operator bounded = one;
+  bounded.begin = Bounded(one.begin);
+  bounded.end = std::max(Bounded(one.end), bounded.begin);
+  gpu_sink_->OnOperator(track, bounded);
+}
+
 void SpanFeed::OnGpuAccounting(const GpuAccounting& accounting) {
   if (Selected(accounting.pid)) {
     recording_.gpu_accounting[{recording_.captures, accounting.pid}] = accounting;

@@ -13,6 +13,7 @@
 #include "daemon/export/function_table.h"
 #include "daemon/export/gpu_tables.h"
 #include "daemon/export/number_text.h"
+#include "daemon/export/operator_totals.h"
 #include "daemon/export/stack_totals.h"
 
 namespace ptrace_prof {
@@ -37,6 +38,7 @@ class TextExporter : public FormatExporter {
   void OnSpan(const Span& span) override { totals_.Add(span); }
   void OnGpuOperation(GpuQueueId queue, const GpuOperation& operation) override { gpu_.Add(queue, operation); }
   void OnGpuAnnotation(TrackId, const GpuAnnotation& annotation) override { gpu_.Add(annotation); }
+  void OnOperator(TrackId track, const Operator& one) override { operators_.Add(track, one); }
   Result<void> Finish() override;
 
  private:
@@ -44,12 +46,14 @@ class TextExporter : public FormatExporter {
   std::vector<Row> Rows(std::span<const StackTotal> totals);
   void WriteTable(std::span<const StackTotal> totals, size_t limit);
   void WriteCallTable(std::span<const StackTotal> totals, std::span<const Nanos> times, size_t limit);
+  void WriteOperators();
   void WriteThreads(const std::vector<StackTotal>& totals, const std::vector<Nanos>& times);
 
   ExportContext context_;
   FunctionTable functions_;
   StackTotals totals_;
   GpuTotals gpu_{context_.recording};
+  OperatorTotals operators_;
 };
 
 void TextExporter::WriteHeader() {
@@ -172,6 +176,33 @@ void TextExporter::WriteThreads(const std::vector<StackTotal>& totals, const std
   }
 }
 
+// The columns of torch.profiler's table. Ranges contain operators, so their self time is what no operator explains.
+void TextExporter::WriteOperators() {
+  if (operators_.is_empty()) {
+    return;
+  }
+  const std::vector<OperatorRow> rows = operators_.Rows();
+  Nanos all;
+  for (const OperatorRow& row : rows) {
+    all = all + row.self;
+  }
+  const auto percent = [&](Nanos part) {
+    return 100 * static_cast<double>(part.value) / static_cast<double>(std::max<int64_t>(all.value, 1));
+  };
+  const auto millis = [](Nanos time) { return static_cast<double>(time.value) / 1e6; };
+  context_.out.Write(fmt::format("\nOperators of PyTorch\n{:>10} {:>12} {:>11} {:>12} {:>12} {:>10}  name\n",
+                                 "self CPU %", "self CPU ms", "CPU total %", "CPU total ms", "mean µs", "calls"));
+  for (const OperatorRow& row : std::span(rows).first(std::min(kRowsOverall, rows.size()))) {
+    context_.out.Write(fmt::format("{:>10.2f} {:>12.3f} {:>11.2f} {:>12.3f} {:>12.3f} {:>10}  {}\n", percent(row.self),
+                                   millis(row.self), percent(row.total), millis(row.total),
+                                   1e3 * millis(row.total) / static_cast<double>(row.count), WithCommas(row.count),
+                                   Shortened(row.name.empty() ? "[unreadable name]" : CleanText(row.name), kMaxLabel)));
+  }
+  if (rows.size() > kRowsOverall) {
+    context_.out.Write(fmt::format("{:>30}… and {} more\n", "", WithCommas(rows.size() - kRowsOverall)));
+  }
+}
+
 Result<void> TextExporter::Finish() {
   const Recording& recording = context_.recording;
   const std::vector<StackTotal> totals = totals_.Sorted();
@@ -183,6 +214,7 @@ Result<void> TextExporter::Finish() {
   }
   if (totals.empty()) {
     context_.out.Write("\nNo samples.\n");
+    WriteOperators();
     tables.WriteAll();
     return {};
   }
@@ -198,6 +230,7 @@ Result<void> TextExporter::Finish() {
   if (recording.ThreadsInOrder().size() > 1) {
     WriteThreads(totals, times);
   }
+  WriteOperators();
   tables.WriteAll();
   return {};
 }

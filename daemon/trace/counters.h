@@ -15,7 +15,7 @@
 
 namespace ptrace_prof {
 
-enum class CountedBy : uint8_t { kSampler, kTracer, kCollector, kGpuJoiner, kGpuCapture, kGpuAnnotations };
+enum class CountedBy : uint8_t { kSampler, kTracer, kCollector, kGpuJoiner, kGpuCapture, kGpuAnnotations, kTorch };
 
 // How a counter is combined for two captures or two processes.
 enum class Together : uint8_t {
@@ -26,7 +26,7 @@ enum class Together : uint8_t {
 };
 
 // The part of the closing lines of `record` that shows it.
-enum class ClosingPart : uint8_t { kNone, kSamples, kCalls, kStops, kGpuWork, kGpuTimes, kGpuRecords };
+enum class ClosingPart : uint8_t { kNone, kSamples, kCalls, kTorch, kStops, kGpuWork, kGpuTimes, kGpuRecords };
 
 // Left out if the counter is 0. The text has "{}" for the number.
 struct Closing {

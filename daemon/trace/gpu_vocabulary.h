@@ -13,10 +13,14 @@
 
 namespace ptrace_prof {
 
-// First operations by GpuOperationKind, then calls by GpuApi, then annotations. The iid is the index + 1.
-inline constexpr std::array<std::string_view, kGpuOperationKinds + kGpuApis + 1> kGpuCategories = {
-    "kernel", "memcpy", "memset", "sync", "overhead", "graph", "runtime", "driver", "nvtx"};
-inline constexpr size_t kGpuAnnotationCategory = kGpuCategories.size();
+// First operations by GpuOperationKind, then calls by GpuApi, then annotations, and what PyTorch runs. The iid is the
+// index + 1.
+inline constexpr std::array<std::string_view, kGpuOperationKinds + kGpuApis + 3> kGpuCategories = {
+    "kernel",  "memcpy", "memset", "sync",   "overhead",       "graph",
+    "runtime", "driver", "nvtx",   "cpu_op", "user_annotation"};
+inline constexpr size_t kGpuAnnotationCategory = kGpuOperationKinds + kGpuApis + 1;
+inline constexpr size_t kOperatorCategory = kGpuAnnotationCategory + 1;
+inline constexpr size_t kRangeCategory = kOperatorCategory + 1;
 
 enum class GpuNote : uint8_t {
   kNone,
@@ -40,8 +44,15 @@ enum class GpuNote : uint8_t {
   kResult,
   kDomain,     // an interned text
   kStillOpen,  // 1: the range was still open
+  kHandle,     // of an operator, as all that follow
+  kSequence,   // + 1
+  kForwardThread,
+  kTorchThread,
+  kScope,
+  kEnding,
+  kAsync,
 };
-inline constexpr size_t kGpuNotes = 21;
+inline constexpr size_t kGpuNotes = 28;
 // The iid is the index.
 inline constexpr std::array<std::string_view, kGpuNotes> kGpuNoteNames = {"",
                                                                           "correlation",
@@ -63,7 +74,14 @@ inline constexpr std::array<std::string_view, kGpuNotes> kGpuNoteNames = {"",
                                                                           "cbid",
                                                                           "result",
                                                                           "domain",
-                                                                          "went on at the end"};
+                                                                          "went on at the end",
+                                                                          "record function id",
+                                                                          "sequence number + 1",
+                                                                          "forward thread",
+                                                                          "torch thread",
+                                                                          "scope",
+                                                                          "end",
+                                                                          "async"};
 
 // The first interned texts, by GpuStackSource; the first has none. The iid is the index.
 inline constexpr std::array<std::string_view, kGpuStackSources> kGpuStackSourceTexts = {

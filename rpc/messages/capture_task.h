@@ -43,6 +43,11 @@ inline Nanos DurationOf(const CaptureTask& task) { return ToNanos(task.spec().du
 // Whether the mode traces calls from the start, or may end up doing so.
 inline bool MayTrace(v1::Mode mode) { return mode == v1::MODE_TRACE || mode == v1::MODE_AUTO; }
 inline bool HasGpu(const v1::CaptureSpec& spec) { return spec.gpu() != v1::GPU_DETAIL_UNSPECIFIED; }
+inline bool WantsTorch(const v1::CaptureSpec& spec) { return spec.torch() == v1::TORCH_ON; }
+// Whether code of ours is brought into the target: a capture that samples only reads it.
+inline bool EntersTarget(const v1::CaptureSpec& spec) {
+  return MayTrace(spec.mode()) || HasGpu(spec) || WantsTorch(spec);
+}
 // 0: as fast as possible.
 inline double RateOf(const v1::SampleOptions& sample) { return sample.as_fast_as_possible() ? 0 : sample.rate_hz(); }
 // CPU time of the collector as a share of one core; 0: no limit.

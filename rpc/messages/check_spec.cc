@@ -162,8 +162,8 @@ Result<void> CheckVerb(const CaptureTask& task) {
   if (task.verb() == CaptureTask::LIST && has_target) {
     return Invalid("a list covers all processes, but a target is given", "leave the target out");
   }
-  if (task.verb() != CaptureTask::RECORD && (task.spec().mode() > v1::MODE_SAMPLE || HasGpu(task.spec()))) {
-    return Invalid("traced calls and the GPU need a recording", "leave mode and gpu out, or record");
+  if (task.verb() != CaptureTask::RECORD && EntersTarget(task.spec())) {
+    return Invalid("traced calls, the GPU and PyTorch need a recording", "leave mode, gpu and torch out, or record");
   }
   if (task.locals() && task.verb() != CaptureTask::DUMP) {
     return Invalid("locals need a dump of stacks", "leave locals out");

@@ -18,11 +18,9 @@ const std::vector<SpecRule>& SpecRules() {
        {"trace.schedule.active"},
        "{0} is missing: a schedule needs the number of steps to record",
        "set {0} to 1 or more"},
-      {[](const v1::CaptureSpec& spec) {
-         return spec.force() && !HasGpu(spec) && !GoesWith(v1::Option::CALLS, spec.mode());
-       },
-       {"force", "gpu"},
-       "{0} needs traced calls or {1}: sampling loads nothing into the process",
+      {[](const v1::CaptureSpec& spec) { return spec.force() && !EntersTarget(spec); },
+       {"force", "gpu", "torch"},
+       "{0} needs traced calls, {1} or {2} on: sampling loads nothing into the process",
        "leave {0} out"},
   };
   return rules;

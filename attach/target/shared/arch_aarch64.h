@@ -22,6 +22,7 @@ enum {
   PP_SYS_mmap = 222,
   PP_SYS_madvise = 233,
   PP_SYS_prlimit64 = 261,
+  PP_SYS_process_vm_readv = 270,
   PP_SYS_memfd_create = 279,
 };
 

@@ -22,6 +22,7 @@ enum {
   PP_SYS_clock_gettime = 228,
   PP_SYS_tgkill = 234,
   PP_SYS_prlimit64 = 302,
+  PP_SYS_process_vm_readv = 310,
   PP_SYS_memfd_create = 319,
 };
 

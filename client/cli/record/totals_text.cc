@@ -100,6 +100,15 @@ std::string Held(const Accounting& totals) {
                      DurationText(totals.held_total), share);
 }
 
+// PyTorch's, if any came.
+std::string OperatorsLine(const Accounting& totals) {
+  if (totals.operators + totals.operators_lost == 0) {
+    return "";
+  }
+  return fmt::format("\n  {} of PyTorch", Things(totals.operators, "operator", "operators")) +
+         ClosingsOf(ClosingPart::kTorch, totals);
+}
+
 std::string CallLines(const Accounting& totals) {
   std::string text =
       fmt::format("{} in {:.1f} s ({}, {})", Things(totals.call_events, "call or return", "calls and returns"),
@@ -121,6 +130,7 @@ std::string CallLines(const Accounting& totals) {
         "\n  no call began or ended during the recording: Python stayed in one function, or ran compiled code that "
         "reports no calls (Nuitka, Cython, C); --mode sample shows where the time goes";
   }
+  text += OperatorsLine(totals);
   text += CostOfEvents(totals);
   text += Cost(totals);
   if (totals.call_events_lost > 0) {
@@ -278,6 +288,7 @@ std::string ClosingLines(v1::Mode mode, const Accounting& totals) {
   text += fmt::format("; sampling times late {}, missed {}; samples lost {}", Grouped(totals.late),
                       Grouped(totals.missed), Grouped(totals.lost));
   text += ClosingsOf(ClosingPart::kSamples, totals);
+  text += OperatorsLine(totals);
   if (totals.stood_still >= kWorthReporting) {
     text += fmt::format("\n  the process was stopped for {:.1f} s (by a signal or a debugger, or frozen)",
                         totals.stood_still.seconds());

@@ -13,6 +13,7 @@
 #include "daemon/collector/loop/capture_loop.h"
 #include "daemon/collector/sample/sampling_source.h"
 #include "daemon/collector/target/patient_open.h"
+#include "daemon/collector/torch/torch_capture.h"
 
 namespace ptrace_prof {
 namespace {
@@ -25,6 +26,9 @@ CaptureLoop::MakeOthers OthersBeside(GpuStackKind stacks) {
     CaptureLoop::Sources others;
     if (HasGpu(context.request.spec())) {
       others.push_back(std::make_unique<GpuCapture>(process, stacks, context));
+    }
+    if (RecordsTorch(context.request, process.pid)) {
+      others.push_back(std::make_unique<TorchCapture>(process, context));
     }
     return others;
   };

@@ -108,13 +108,15 @@ void CaptureLoop::ArmOthers(Nanos begun) {
   }
 }
 
-void CaptureLoop::PollOthers(Nanos now) {
+void CaptureLoop::PollOthers(Nanos now, bool is_all) {
   if (others_.empty()) {
     return;
   }
   const Nanos known_until = stacks_->KnownUntil(now);
   for (const auto& other : others_) {
-    other->Poll(now, known_until);
+    if (is_all || other->IsUrgent()) {
+      other->Poll(now, known_until);
+    }
   }
 }
 
@@ -144,16 +146,14 @@ Result<void> CaptureLoop::Record() {
       now = ready;
     }
     stacks_->Poll(now, now);
-    if (pace.polls_others_each_turn) {
-      PollOthers(now);
-    }
+    PollOthers(now, pace.polls_others_each_turn);
     if (stacks_->IsOver(now)) {
       break;
     }
     if (now >= next_flush_ || stacks_->MustFlush()) {
       const auto letting_go = LetGoMeanwhile(*stacks_);
       if (!pace.polls_others_each_turn) {
-        PollOthers(now);
+        PollOthers(now, true);
       }
       PP_RETURN_IF_ERROR(Flush(now));
       next_flush_ = now + pace.flush_every;

@@ -44,7 +44,7 @@ class CaptureLoop {
   Result<void> PrepareAll();
   bool PrepareOthers();
   void ArmOthers(Nanos begun);
-  void PollOthers(Nanos now);
+  void PollOthers(Nanos now, bool is_all);
   Nanos Patience() const;
   void LeaveOthers(Nanos patience);
   void FinishOthers(Nanos now);

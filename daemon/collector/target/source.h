@@ -50,6 +50,8 @@ class Source {
   // `meanwhile` is called while the source waits. No patience: the process is gone.
   virtual void Disarm(Nanos patience, const std::function<void()>& meanwhile) = 0;
   virtual void Finish(Nanos now) = 0;
+  // Whether its buffers are small: it is polled at each turn of the loop.
+  virtual bool IsUrgent() const { return false; }
 };
 
 // The source that knows the positions of the threads: samples or calls. A capture has exactly one. It sets the pace.

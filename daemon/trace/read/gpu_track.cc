@@ -162,6 +162,8 @@ void GpuTrack::Begin(const Event& event, Nanos when) {
     open_ = CallOf(event, when);
   } else if (is_named && !is_queue && event.category == kGpuAnnotationCategory) {
     open_ = AnnotationOf(event, when);
+  } else if (is_named && !is_queue && (event.category == kOperatorCategory || event.category == kRangeCategory)) {
+    open_ = OperatorOf(event, when);
   } else {
     vocabulary_.Skip();
   }
@@ -187,6 +189,19 @@ GpuAnnotation GpuTrack::AnnotationOf(const Event& event, Nanos when) const {
           .end = when,
           .name = names_[event.name_iid - 1],
           .domain = domain != nullptr ? *domain : std::string_view()};
+}
+
+Operator GpuTrack::OperatorOf(const Event& event, Nanos when) const {
+  return {.begin = when,
+          .end = when,
+          .name = names_[event.name_iid - 1],
+          .handle = event.note(GpuNote::kHandle),
+          .sequence = static_cast<int64_t>(event.note(GpuNote::kSequence) - 1),
+          .forward_thread = event.small(GpuNote::kForwardThread),
+          .thread = event.small(GpuNote::kTorchThread),
+          .scope = OneOf(event.note(GpuNote::kScope), OperatorScope::kStaticRuntimeModel),
+          .ending = OneOf(event.note(GpuNote::kEnding), OperatorEnd::kLost),
+          .is_async = event.note(GpuNote::kAsync) != 0};
 }
 
 GpuApiCall GpuTrack::CallOf(const Event& event, Nanos when) const {
@@ -244,6 +259,9 @@ void GpuTrack::End(Nanos when, TraceVisitor& visitor) {
   } else if (auto* annotation = std::get_if<GpuAnnotation>(&open_)) {
     annotation->end = std::max(annotation->begin, when);
     visitor.OnGpuAnnotation(thread_, *annotation);
+  } else if (auto* one = std::get_if<Operator>(&open_)) {
+    one->end = std::max(one->begin, when);
+    visitor.OnOperator(thread_, *one);
   } else {
     vocabulary_.Skip();
   }

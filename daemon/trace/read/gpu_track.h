@@ -1,5 +1,5 @@
-// A sequence of GPU events in a trace: turns its track events into operations of a queue, or into calls and annotations
-// of a thread.
+// A sequence of GPU events in a trace: turns its track events into operations of a queue, or into calls, annotations
+// and operators of a thread.
 //
 // Owned by TraceReader, one per sequence. Hostile input: names and texts must have ascending ids, as our writer assigns
 // them, and the vocabulary bounds them. An end without a begin is counted and skipped, and unknown marks are ignored.
@@ -50,6 +50,7 @@ class GpuTrack {
   GpuApiCall CallOf(const Event& event, Nanos when) const;
   GpuOperation OperationOf(const Event& event, Nanos when) const;
   GpuAnnotation AnnotationOf(const Event& event, Nanos when) const;
+  Operator OperatorOf(const Event& event, Nanos when) const;
   void End(Nanos when, TraceVisitor& visitor);
 
   ReaderVocabulary& vocabulary_;
@@ -60,7 +61,7 @@ class GpuTrack {
   std::vector<std::string_view> names_;  // [iid - 1]
   std::vector<Text> texts_;              // those after the fixed texts
   size_t charged_ = 0;
-  std::variant<std::monostate, GpuOperation, GpuApiCall, GpuAnnotation> open_;
+  std::variant<std::monostate, GpuOperation, GpuApiCall, GpuAnnotation, Operator> open_;
 };
 
 }  // namespace ptrace_prof

@@ -22,6 +22,7 @@
 #include "daemon/trace/counter.h"
 #include "daemon/trace/gpu.h"
 #include "daemon/trace/model.h"
+#include "daemon/trace/operator.h"
 #include "daemon/trace/process_entry.h"
 #include "daemon/trace/stack_table.h"
 #include "rpc/messages/capture_task.h"
@@ -55,6 +56,8 @@ class TraceVisitor {
   virtual void OnGpuOperation(GpuQueueId, const GpuOperation&) {}
   virtual void OnGpuApiCall(TrackId, const GpuApiCall&) {}
   virtual void OnGpuAnnotation(TrackId, const GpuAnnotation&) {}
+  // Operators come whole, in about the order of their ends.
+  virtual void OnOperator(TrackId, const Operator&) {}
   virtual void OnGpuAccounting(const GpuAccounting&) {}
   // Each counter is announced before its values, which come in order of time.
   virtual void OnCounter(CounterId, const CounterInfo&) {}

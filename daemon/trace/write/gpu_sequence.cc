@@ -423,6 +423,36 @@ void GpuSequence::AddAnnotation(const GpuAnnotation& annotation, WireEncoder& ou
   }
 }
 
+void GpuSequence::AddOperator(const Operator& one, WireEncoder& out) {
+  if (!described_) {
+    EncodePreamble(out);
+  }
+  const Nanos end = std::max(one.begin, one.end);
+  const uint32_t name = NameIid(one.name, out);
+  const size_t lane = nesting_.Add(one.begin, end);
+  DescribeLanes(lane, out);
+  Event event(*this, one.begin, pf::TrackEvent::TYPE_SLICE_BEGIN);
+  event.Field(pf::TrackEvent::kNameIidFieldNumber, name);
+  event.Field(pf::TrackEvent::kCategoryIidsFieldNumber, one.is_range() ? kRangeCategory : kOperatorCategory);
+  if (lane > 0) {
+    event.Field(pf::TrackEvent::kTrackUuidFieldNumber, LaneUuid(lane));
+  }
+  const std::pair<GpuNote, uint64_t> notes[] = {
+      {GpuNote::kHandle, one.handle},
+      {GpuNote::kSequence, static_cast<uint64_t>(one.sequence) + 1},
+      {GpuNote::kForwardThread, one.forward_thread},
+      {GpuNote::kTorchThread, one.thread},
+      {GpuNote::kScope, static_cast<uint64_t>(one.scope)},
+      {GpuNote::kEnding, static_cast<uint64_t>(one.ending)},
+      {GpuNote::kAsync, one.is_async ? 1 : 0},
+  };
+  for (const auto& [note, value] : notes) {
+    event.NoteIfSet(note, value);
+  }
+  event.Append(tail_, out);
+  EncodeEnd(end, lane, out);
+}
+
 void GpuSequence::Reset() {
   interner_.Clear();
   names_.clear();

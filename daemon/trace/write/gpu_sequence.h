@@ -1,5 +1,5 @@
-// Writes the operations of one GPU queue, or the runtime calls or annotated ranges of one thread: slices on a track and
-// a packet sequence of their own.
+// Writes the operations of one GPU queue, or the runtime calls, annotated ranges or operators of one thread: slices on
+// a track and a packet sequence of their own.
 //
 // Owned by GpuWriter. Encodes at once and keeps only its interning tables: about 80 bytes per operation. GPU records
 // come in no order: each becomes a begin with its end right behind, at times relative to a fixed base, and Perfetto
@@ -14,6 +14,7 @@
 
 #include "daemon/trace/gpu.h"
 #include "daemon/trace/iid_map.h"
+#include "daemon/trace/operator.h"
 #include "daemon/trace/trace_origin.h"
 #include "daemon/trace/wire_encoder.h"
 #include "daemon/trace/write/nesting_lanes.h"
@@ -37,6 +38,7 @@ class GpuSequence {
   void AddOperation(const GpuOperation& operation, WireEncoder& out);
   void AddCall(const GpuApiCall& call, WireEncoder& out);
   void AddAnnotation(const GpuAnnotation& annotation, WireEncoder& out);
+  void AddOperator(const Operator& one, WireEncoder& out);
 
   // Forgets the tables; the next packets begin a new incremental state.
   void Reset();

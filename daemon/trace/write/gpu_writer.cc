@@ -18,6 +18,7 @@ constexpr uint64_t kQueueSalt = 0x67707551;
 constexpr uint64_t kWaitsSalt = 0x67707557;
 constexpr uint64_t kCallsSalt = 0x67707543;
 constexpr uint64_t kAnnotationsSalt = 0x67707541;
+constexpr uint64_t kOperatorsSalt = 0x6770754f;
 
 uint64_t Uuid(const TraceOrigin& origin, uint64_t parent, uint64_t salt, const GpuQueue& queue) {
   const uint64_t what = MixBits(salt ^ queue.context) ^ (uint64_t{queue.stream} << 32 | queue.device);
@@ -45,7 +46,7 @@ void GpuWriter::ForEach(Visit visit) {
       }
     }
   }
-  for (Threads* threads : {&calls_, &annotations_}) {
+  for (Threads* threads : {&calls_, &annotations_, &operators_}) {
     for (auto& [thread, sequence] : *threads) {
       visit(*sequence);
     }
@@ -135,6 +136,10 @@ void GpuWriter::AddCall(const GpuThread& thread, const GpuApiCall& call, WireEnc
 
 void GpuWriter::AddAnnotation(const GpuThread& thread, const GpuAnnotation& annotation, WireEncoder& out) {
   Of(thread, {kAnnotationsSalt, "NVTX"}, annotations_).AddAnnotation(annotation, out);
+}
+
+void GpuWriter::AddOperator(const GpuThread& thread, const Operator& one, WireEncoder& out) {
+  Of(thread, {kOperatorsSalt, "PyTorch"}, operators_).AddOperator(one, out);
 }
 
 void GpuWriter::Reset() {

@@ -1,5 +1,5 @@
-// Writes the GPU part of a trace: the devices and queues, and a GpuSequence for each queue and for each thread that
-// calls the runtime.
+// Writes the GPU part of a trace: the devices and queues, and a GpuSequence for each queue, for each thread that calls
+// the runtime, and for the operators of a thread.
 //
 // Owned by TraceWriter, which supplies sequence ids and the tracks of processes and threads. Tracks: the process, below
 // it its devices, below these their streams; waits for a stream are on a track below the stream's.
@@ -40,9 +40,11 @@ class GpuWriter {
   void AddOperation(GpuQueueHandle queue, const GpuOperation& operation, WireEncoder& out);
   void AddCall(const GpuThread& thread, const GpuApiCall& call, WireEncoder& out);
   void AddAnnotation(const GpuThread& thread, const GpuAnnotation& annotation, WireEncoder& out);
+  void AddOperator(const GpuThread& thread, const Operator& one, WireEncoder& out);
   void EndThread(uint32_t number) {
     calls_.erase(number);
     annotations_.erase(number);
+    operators_.erase(number);
   }
 
   void Reset();
@@ -78,6 +80,7 @@ class GpuWriter {
   std::vector<Queue> queues_;                                         // by handle
   Threads calls_;
   Threads annotations_;
+  Threads operators_;
 };
 
 }  // namespace ptrace_prof

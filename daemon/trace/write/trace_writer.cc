@@ -467,6 +467,10 @@ void TraceWriter::AddGpuApiCall(ThreadHandle handle, const GpuApiCall& call) {
       handle, [&](GpuWriter& gpu, const GpuThread& thread, WireEncoder& out) { gpu.AddCall(thread, call, out); });
 }
 
+void TraceWriter::AddOperator(ThreadHandle handle, const Operator& one) {
+  impl_->WithGpuThread(
+      handle, [&](GpuWriter& gpu, const GpuThread& thread, WireEncoder& out) { gpu.AddOperator(thread, one, out); });
+}
 void TraceWriter::AddGpuAnnotation(ThreadHandle handle, const GpuAnnotation& annotation) {
   impl_->WithGpuThread(handle, [&](GpuWriter& gpu, const GpuThread& thread, WireEncoder& out) {
     gpu.AddAnnotation(thread, annotation, out);

@@ -21,6 +21,7 @@
 #include "daemon/trace/counter.h"
 #include "daemon/trace/gpu.h"
 #include "daemon/trace/model.h"
+#include "daemon/trace/operator.h"
 #include "daemon/trace/process_entry.h"
 #include "daemon/trace/stack_table.h"
 #include "daemon/trace/trace_origin.h"
@@ -72,6 +73,8 @@ class TraceWriter {
   void AddGpuOperation(GpuQueueHandle queue, const GpuOperation& operation);
   void AddGpuApiCall(ThreadHandle thread, const GpuApiCall& call);
   void AddGpuAnnotation(ThreadHandle thread, const GpuAnnotation& annotation);
+  // An operator of PyTorch, once its end is known: in about that order.
+  void AddOperator(ThreadHandle thread, const Operator& one);
   void AddGpuAccounting(const GpuAccounting& accounting);
 
   // Numbers over time. `when` must not decrease for a counter.

@@ -134,7 +134,7 @@ class PreconditionFailed(PtraceProfError):
     """The state of a process or a capture does not allow the request."""
 
     code, reason = "FAILED_PRECONDITION", "FAILED_PRECONDITION"
-    also: tuple[str, ...] = ("TARGET_IS_ZOMBIE", "MAIN_THREAD_ENDED", "CANNOT_BECOME_OWNER")
+    also: tuple[str, ...] = ("TARGET_IS_ZOMBIE", "MAIN_THREAD_ENDED", "CANNOT_BECOME_OWNER", "NO_TORCH")
 
 
 class TracingRefused(PreconditionFailed):
@@ -181,7 +181,8 @@ class Unsupported(PtraceProfError, NotImplementedError):
     """This server does not support the request."""
 
     code, reason = "UNIMPLEMENTED", "NOT_YET"
-    also: tuple[str, ...] = ("UNKNOWN_QUEUE_LAYOUT", "KERNEL_TOO_OLD", "CUPTI_TOO_OLD", "DRIVER_TOO_OLD")
+    also: tuple[str, ...] = ("UNKNOWN_QUEUE_LAYOUT", "KERNEL_TOO_OLD", "CUPTI_TOO_OLD", "DRIVER_TOO_OLD",
+                             "TORCH_UNSUPPORTED")
 
 
 class PythonUnsupported(Unsupported):

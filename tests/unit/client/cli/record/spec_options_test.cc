@@ -148,7 +148,7 @@ TEST(SpecOptions, RefusalsNameTheOptionAndWhatToDo) {
       {"--max-depth 1000001", "--max-depth is 1000001"},
       {"--max-overhead 101%", "'101%'"},
       {"--blocking --nonblocking", "--nonblocking forbids stops"},
-      {"--force", "--force needs traced calls or --gpu:"},
+      {"--force", "--force needs traced calls, --gpu or --torch on:"},
       {"-d 0", "'0' is not a duration"},
       {"-d 367d", "'367d' is not a duration"},
   };

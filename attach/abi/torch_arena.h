@@ -1,0 +1,81 @@
+// The memory that a target and the collector share while PyTorch's operators are recorded: one memfd, made and sealed
+// by the target.
+//
+// Page 0 is the pp_torch_arena. Then come `ring_count` ring headers (pp_ring) of one page each, and the records of ring
+// 0, ring 1, …. The rings are those of channel.h, without chunks. A ring belongs to one thread of the target, whether
+// or not that thread knows Python: pp_ring.thread_state holds its at::RecordFunction::currentThreadId(). "armed" is in
+// the target's pp_private, which the kernel wipes in a forked child.
+//
+// All records are extended ones (record.h), and LOST with LOST_END. Their word identifies the RecordFunction object
+// while it exists (PP_TORCH_KEY).
+#ifndef PTRACE_PROF_ATTACH_ABI_TORCH_ARENA_H_
+#define PTRACE_PROF_ATTACH_ABI_TORCH_ARENA_H_
+
+#include "attach/abi/channel.h"
+#include "attach/abi/torch_row.h"
+
+#define PP_TORCH_MAGIC 0x616e65726174706full
+#define PP_TORCH_MAX_RING_RECORDS (4u * PP_CHUNK_LEAST) /* more would be used in chunks */
+
+#define PP_TORCH_KEY(object) ((uint32_t)((uint64_t)(object) >> 3))
+
+typedef struct pp_torch_arena {
+  // Written by the target before `state` becomes READY, and never after.
+  uint64_t magic;
+  uint32_t abi_version;
+  uint32_t ring_count;
+  uint32_t ring_records;
+  uint32_t clock;  // pp_clock
+  uint64_t nonce;
+  uint64_t private_page;  // address of the pp_private in the target
+  uint64_t size;          // of the memfd, in bytes
+  // Written by the target.
+  uint32_t state;  // pp_state, with release order
+  uint32_t error;  // pp_error
+  uint32_t error_step;
+  int32_t error_number;
+  uint32_t leave_cause;  // pp_leave_cause
+  uint32_t pad0;
+  uint64_t without_ring;  // operators of threads for which no ring was free
+  // Written by the collector.
+  uint64_t lease;  // clock value after which the hook leaves on its own
+  uint64_t leave;  // != 0: leave at the next operator
+  pp_torch_row row;
+} pp_torch_arena;
+PP_STATIC_ASSERT(offsetof(pp_torch_arena, state) == 48, "fixed");
+PP_STATIC_ASSERT(offsetof(pp_torch_arena, lease) == 80, "fixed");
+PP_STATIC_ASSERT(sizeof(pp_torch_arena) == 128, "fixed");
+
+#define PP_TORCH_ARENA_SIZE(rings, records) PP_FREED_OFFSET(rings, (uint64_t)(records))
+#define PP_TORCH_MAX_ARENA (256ull << 20) /* the address range that the target reserves for it */
+
+// PP_EXTENDED_OP: the begin of an operator or range whose row is known. The name of a range follows, without a zero, in
+// ⌈name_bytes / 16⌉ units.
+typedef struct pp_torch_op {
+  uint64_t function;  // the address of its schema; 0: the name follows
+  uint64_t handle;
+  int64_t sequence;  // -1: none
+  uint32_t forward_thread;
+  uint8_t scope;
+  uint8_t is_async;
+  uint16_t name_bytes;
+} pp_torch_op;
+PP_STATIC_ASSERT(sizeof(pp_torch_op) == 2 * sizeof(pp_unit), "two units");
+#define PP_TORCH_MAX_NAME 256u
+
+// PP_EXTENDED_OP_RAW: the begin of an operator as long as no row is set: the object itself, and the bytes around the
+// address in fn_, if they could be read.
+#define PP_TORCH_BEFORE_NAME 24u
+#define PP_TORCH_NAME_BYTES 144u
+typedef struct pp_torch_raw {
+  uint8_t object[PP_TORCH_OBJECT_BYTES];
+  uint8_t name[PP_TORCH_NAME_BYTES];  // from PP_TORCH_BEFORE_NAME bytes before that address on
+  uint64_t has_name;
+  uint64_t pad0;
+} pp_torch_raw;
+PP_STATIC_ASSERT(sizeof(pp_torch_raw) % sizeof(pp_unit) == 0 && sizeof(pp_torch_raw) / sizeof(pp_unit) <= PP_MAX_UNITS,
+                 "whole units");
+
+// PP_EXTENDED_OP_END has no payload.
+
+#endif  // PTRACE_PROF_ATTACH_ABI_TORCH_ARENA_H_

@@ -1,0 +1,64 @@
+// The torch hook's boot block: a structure in the hook's writable data that the collector fills in before it runs.
+//
+// It works like the boot block of the tracer stub (boot.h), but has its own magic words and version: both may be
+// resident in one target and are independent. Addresses are of the target.
+#ifndef PTRACE_PROF_ATTACH_ABI_TORCH_BOOT_H_
+#define PTRACE_PROF_ATTACH_ABI_TORCH_BOOT_H_
+
+#include "attach/abi/abi.h"
+#include "attach/abi/boot_head.h"
+
+#define PP_TORCH_ABI_VERSION 1u
+#define PP_TORCH_BOOT_MAGIC_0 0x686372742d707066ull
+#define PP_TORCH_BOOT_MAGIC_1 0x6b6f6f682d746f00ull
+
+// Functions of the target: of its interpreter, of the vDSO, and of its libtorch_cpu. X(name, symbol).
+#define PP_TORCH_FOR_EACH_FUNCTION(X)                                        \
+  X(PyModuleDef_Init, "PyModuleDef_Init")                                    \
+  X(clock_gettime, "__vdso_clock_gettime") /* only for PP_CLOCK_MONOTONIC */ \
+  X(add_callback, "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE")  \
+  X(remove_callback, "_ZN2at14removeCallbackEm")                             \
+  X(thread_id, "_ZN2at14RecordFunction15currentThreadIdEv") /* a small number, never used for two threads */
+
+enum pp_torch_function {
+#define PP_TORCH_FUNCTION_ENUM(name, symbol) PP_TORCH_FN_##name,
+  PP_TORCH_FOR_EACH_FUNCTION(PP_TORCH_FUNCTION_ENUM)
+#undef PP_TORCH_FUNCTION_ENUM
+      PP_TORCH_FN_COUNT,
+  PP_TORCH_FN_CAPACITY = 16,
+};
+PP_STATIC_ASSERT(PP_TORCH_FN_COUNT <= PP_TORCH_FN_CAPACITY, "room");
+
+enum pp_torch_boot_flag {
+  PP_TORCH_BOOT_INPUTS = 1,  // reserved: the shapes of what operators get
+};
+
+typedef struct pp_torch_boot {
+  uint64_t magic[2];
+  uint32_t abi_version;
+  uint32_t python_traits;  // pp_python_trait
+  int32_t target_pid;      // getpid(2) as seen inside the target
+  uint32_t flags;          // pp_torch_boot_flag
+  uint32_t ring_count;     // <= PP_MAX_RINGS
+  uint32_t ring_records;   // a power of two, PP_MIN_RING_RECORDS..PP_TORCH_MAX_RING_RECORDS
+  uint32_t clock;          // pp_clock
+  uint32_t object_head;    // size of a PyObject's head
+  uint64_t nonce;
+  uint64_t lease;  // the first lease, in the clock's units
+  // Written by the hook, as in pp_boot.
+  uint64_t enter_entry;
+  uint64_t busy;
+  uint32_t error;  // pp_error
+  uint32_t error_step;
+  int32_t error_number;
+  uint32_t pad0;
+  uint64_t served;
+  char arena_name[40];  // name of the memfd, zero-terminated
+  uint64_t functions[PP_TORCH_FN_CAPACITY];
+} pp_torch_boot;
+
+PP_ASSERT_BOOT_HEAD(pp_torch_boot, arena_name);
+PP_STATIC_ASSERT(offsetof(pp_torch_boot, functions) == 144, "fixed");
+PP_STATIC_ASSERT(sizeof(pp_torch_boot) == 272, "fixed");
+
+#endif  // PTRACE_PROF_ATTACH_ABI_TORCH_BOOT_H_

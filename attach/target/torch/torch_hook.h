@@ -1,0 +1,94 @@
+// The torch hook in its target: a global callback of PyTorch (at::addGlobalCallback) that writes each operator to a
+// ring of its thread.
+//
+//        pp_torch_enter        collector: armed = 1        leave, or the end of the lease: at the next operator
+//   idle ──────────────► installed ───────────────► recording ────────────────────────► idle (resident)
+//
+// Callbacks run on any thread, without the GIL, perhaps on several at the same time and up to the moment after another
+// thread has left. So nothing that they touch is ever unmapped: private tables stay, and at the end the shared memory
+// is replaced in place by private zero pages. A callback calls nothing that throws or allocates, and never waits. In a
+// forked child the private page is empty, and callbacks do nothing; they stay registered there, because PyTorch's lock
+// may have been held at the fork.
+#ifndef PTRACE_PROF_ATTACH_TARGET_TORCH_TORCH_HOOK_H_
+#define PTRACE_PROF_ATTACH_TARGET_TORCH_TORCH_HOOK_H_
+
+#include "attach/abi/torch_arena.h"
+#include "attach/abi/torch_boot.h"
+#include "attach/target/shared/sealed_file.h"
+#include PP_ARCHITECTURE /* arch_x86_64.h, arch_aarch64.h */
+
+#define pp_likely(condition) __builtin_expect(!!(condition), 1)
+#define pp_unlikely(condition) __builtin_expect(!!(condition), 0)
+#define PP_COLD __attribute__((noinline, cold))
+
+#define PP_TORCH_FUNCTION(type, name) ((type)pp_torch_boot_block.functions[PP_TORCH_FN_##name])
+
+// An entry of an open hash table: the ring of a thread. Only its thread changes it, except for `thread`.
+enum { PP_TORCH_SLOT_BITS = 12, PP_TORCH_SLOTS = 1 << PP_TORCH_SLOT_BITS };
+typedef struct pp_torch_slot {
+  uint64_t thread;  // currentThreadId(); 0: free
+  uint32_t ring;    // its number + 1; 0: none was free
+} pp_torch_slot;
+
+// Private memory, wiped in children. Mapped at the first capture and then kept.
+typedef struct pp_torch_tables {
+  union {
+    pp_private page;
+    char whole_page[PP_PAGE];
+  };
+  int32_t ring_tids[PP_MAX_RINGS];  // 0: none
+  pp_torch_slot slots[PP_TORCH_SLOTS];
+} pp_torch_tables;
+
+typedef struct pp_torch_hook {
+  pp_private* private_page;  // in `tables`, while a capture is active
+  pp_torch_tables* tables;
+  pp_torch_arena* arena;  // never changes once it is set
+  uint64_t arena_size;    // what of it is in use
+  uint32_t rings;
+  uint32_t clock;  // pp_clock
+  uint64_t record_mask;
+  uint64_t callback;  // PyTorch's handle; 0: none
+  uint64_t leaving;
+  pp_sealed_file file;
+} pp_torch_hook;
+
+typedef struct pp_torch_report {
+  uint32_t error, step;
+  int32_t number;
+} pp_torch_report;
+
+#pragma GCC visibility push(hidden)
+extern pp_torch_boot pp_torch_boot_block;
+extern pp_torch_hook pp_torch_self;
+
+int pp_torch_enter(void* unused);  // for the pending-call queue, and for the module's exec slot: always returns 0
+PP_COLD void pp_torch_leave(enum pp_leave_cause cause);
+
+// torch_memory.c
+pp_torch_report pp_torch_map(void);
+void pp_torch_unmap(void);
+
+// torch_ring.c: the ring of the calling thread; null: none is free.
+PP_COLD pp_ring* pp_torch_find_ring(uint64_t thread);
+// Makes room for `count` records, after a gap if events were lost. Returns 0 if the event is lost.
+PP_COLD int pp_torch_make_room(pp_ring* ring, uint64_t now, uint64_t count);
+PP_COLD uint64_t pp_torch_nanoseconds(void);
+
+// torch_ops.c: the callbacks.
+void* pp_torch_on_begin(void** context, const char* object);
+void pp_torch_on_end(const char* object, void* context);
+#pragma GCC visibility pop
+
+static inline uint64_t pp_torch_now(void) {
+  return pp_likely(pp_torch_self.clock == PP_CLOCK_TSC) ? pp_ticks() : pp_torch_nanoseconds();
+}
+
+static inline pp_record* pp_torch_record(const pp_ring* ring, uint64_t index) {
+  const uint64_t number = ((uint64_t)ring - (uint64_t)pp_torch_self.arena) / PP_PAGE - 1;
+  char* first =
+      (char*)pp_torch_self.arena + PP_RECORDS_OFFSET(pp_torch_self.rings, pp_torch_self.record_mask + 1, number);
+  return (pp_record*)first + (index & pp_torch_self.record_mask);
+}
+
+#endif  // PTRACE_PROF_ATTACH_TARGET_TORCH_TORCH_HOOK_H_

@@ -1,0 +1,133 @@
+// The callbacks: what an operator is, in a few records.
+//
+// Both are called for each operator of each thread, so they avoid system calls except for the names of ranges. The row
+// says where the fields of the object are. As long as none is set, the whole object is copied.
+#include "attach/target/torch/torch_hook.h"
+
+
+static int is_recording(void) {
+  const pp_private* page = __atomic_load_n(&pp_torch_self.private_page, __ATOMIC_ACQUIRE);
+  return page && __atomic_load_n(&page->armed, __ATOMIC_RELAXED) == 1;
+}
+
+// Whether this call may record. A forked child touches nothing but its own, empty page.
+static int may_record(uint64_t now) {
+  const pp_private* page = __atomic_load_n(&pp_torch_self.private_page, __ATOMIC_ACQUIRE);
+  if (!page || page->magic != PP_PRIVATE_MAGIC) return 0;
+  const pp_torch_arena* arena = pp_torch_self.arena;
+  if (pp_unlikely(now > __atomic_load_n(&arena->lease, __ATOMIC_RELAXED) ||
+                  __atomic_load_n(&arena->leave, __ATOMIC_RELAXED))) {
+    pp_torch_leave(__atomic_load_n(&arena->leave, __ATOMIC_RELAXED) ? PP_LEAVE_ASKED : PP_LEAVE_LEASE);
+    return 0;
+  }
+  return is_recording();
+}
+
+static pp_ring* own_ring(void) {
+  const uint64_t thread = PP_TORCH_FUNCTION(uint64_t(*)(void), thread_id)();
+  const pp_torch_slot* slot = &pp_torch_self.tables->slots[thread & (PP_TORCH_SLOTS - 1)];
+  const uint64_t number = __atomic_load_n(&slot->ring, __ATOMIC_RELAXED);
+  if (pp_likely(slot->thread == thread && number)) {
+    return (pp_ring*)((char*)pp_torch_self.arena + PP_RING_OFFSET(number - 1));
+  }
+  pp_ring* ring = pp_torch_find_ring(thread);
+  if (!ring) __atomic_fetch_add(&pp_torch_self.arena->without_ring, 1, __ATOMIC_RELAXED);
+  return ring;
+}
+
+// Copies memory that may not exist. Returns the number of bytes copied.
+static uint64_t copy_safely(uint64_t from, void* to, uint64_t size) {
+  const uint64_t here[2] = {(uint64_t)to, size}, there[2] = {from, size};
+  const int64_t copied = pp_system_call(PP_SYS_process_vm_readv, (uint64_t)pp_torch_boot_block.target_pid,
+                                        (uint64_t)here, 1, (uint64_t)there, 1, 0);
+  return copied > 0 ? (uint64_t)copied : 0;
+}
+
+// Writes a record with its payload; `units` may be 0.
+static void write(pp_ring* ring, uint64_t now, uint64_t what, const void* payload, uint64_t units) {
+  if (now < ring->last_time) now = ring->last_time;
+  if (pp_unlikely(ring->head + 1 + units > ring->full_at || ring->lost) &&
+      !pp_torch_make_room(ring, now, 1 + units)) {
+    return;
+  }
+  ring->last_time = now;
+  const uint64_t head = ring->head;
+  *pp_torch_record(ring, head) = (pp_record){PP_WHEN_TAG(now, PP_TAG_EXTENDED), what};
+  for (uint64_t i = 0; i < units; ++i) {
+    __builtin_memcpy(pp_torch_record(ring, head + 1 + i), (const pp_unit*)payload + i, sizeof(pp_unit));
+  }
+  __atomic_store_n(&ring->head, head + 1 + units, __ATOMIC_RELEASE);
+}
+
+static PP_COLD void write_raw(pp_ring* ring, uint64_t now, const char* object) {
+  pp_torch_raw raw;
+  __builtin_memset(&raw, 0, sizeof raw);
+  const uint64_t copied = copy_safely((uint64_t)object, raw.object, sizeof raw.object);
+  if (copied < PP_TORCH_AT_FUNCTION + sizeof(uint64_t)) return;
+  const uint64_t name = *(const uint64_t*)(raw.object + PP_TORCH_AT_FUNCTION);
+  raw.has_name = copy_safely(name - PP_TORCH_BEFORE_NAME, raw.name, sizeof raw.name) == sizeof raw.name;
+  const uint64_t units = sizeof raw / sizeof(pp_unit);
+  write(ring, now, PP_EXTENDED(PP_EXTENDED_OP_RAW, units, PP_TORCH_KEY(object)), &raw, units);
+}
+
+// Copies the text of the std::string at `string` and returns its length; 0: it cannot be read.
+static PP_COLD uint64_t copy_name(const char* string, uint32_t flags, char* to) {
+  const uint64_t text = *(const uint64_t*)string;
+  uint64_t length = 0;
+  if (!(flags & PP_TORCH_ROW_OLD_STRINGS)) {
+    length = *(const uint64_t*)(string + sizeof(uint64_t));
+  } else if (copy_safely(text - PP_TORCH_BEFORE_NAME, &length, sizeof length) != sizeof length) {
+    return 0;
+  }
+  if (length > PP_TORCH_MAX_NAME) length = PP_TORCH_MAX_NAME;
+  return copy_safely(text, to, length);
+}
+
+#define PP_AT(type, offset) (*(const type*)(object + (offset)))
+
+static void write_op(pp_ring* ring, uint64_t now, const char* object, const pp_torch_row* row) {
+  struct {
+    pp_torch_op op;
+    char name[PP_TORCH_MAX_NAME];
+  } said;
+  pp_torch_op* op = &said.op;
+  op->function = PP_AT(uint64_t, PP_TORCH_AT_FUNCTION);
+  op->handle = PP_AT(uint64_t, row->handle);
+  op->sequence = PP_AT(int64_t, row->sequence);
+  op->forward_thread = PP_AT(uint32_t, row->forward_thread);
+  op->scope = PP_AT(uint8_t, PP_TORCH_AT_SCOPE);
+  op->is_async = PP_AT(uint8_t, row->is_async);
+  op->name_bytes = 0;
+  if (PP_AT(uint8_t, row->function_index) == PP_TORCH_FN_STRING) {
+    op->function = 0;
+    op->name_bytes = (uint16_t)copy_name(object + PP_TORCH_AT_FUNCTION, row->flags, said.name);
+  }
+  const uint64_t units = (sizeof *op + op->name_bytes + sizeof(pp_unit) - 1) / sizeof(pp_unit);
+  write(ring, now, PP_EXTENDED(PP_EXTENDED_OP, units, PP_TORCH_KEY(object)), &said, units);
+}
+
+// StartCallback. C++ returns its std::unique_ptr<ObserverContext> in memory: `context`. It stays null, so that PyTorch
+// has nothing to destroy.
+void* pp_torch_on_begin(void** context, const char* object) {
+  *context = 0;
+  const uint64_t now = pp_torch_now();
+  if (!may_record(now)) return context;
+  pp_ring* ring = own_ring();
+  if (!ring) return context;
+  const pp_torch_row* row = &pp_torch_self.arena->row;
+  if (pp_likely(__atomic_load_n(&row->is_set, __ATOMIC_ACQUIRE))) {
+    write_op(ring, now, object, row);
+  } else {
+    write_raw(ring, now, object);
+  }
+  return context;
+}
+
+void pp_torch_on_end(const char* object, void* context) {
+  (void)context;
+  const uint64_t now = pp_torch_now();
+  const pp_private* page = __atomic_load_n(&pp_torch_self.private_page, __ATOMIC_ACQUIRE);
+  if (!page || page->magic != PP_PRIVATE_MAGIC || !is_recording()) return;
+  pp_ring* ring = own_ring();
+  if (ring) write(ring, now, PP_EXTENDED(PP_EXTENDED_OP_END, 0, PP_TORCH_KEY(object)), 0, 0);
+}

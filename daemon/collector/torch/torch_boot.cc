@@ -1,0 +1,81 @@
+#include "daemon/collector/torch/torch_boot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+#include <string_view>
+#include <vector>
+
+#include "attach/abi/torch_arena.h"
+#include "attach/inject/stub_kind.h"
+#include "attach/proc/procfs.h"
+#include "daemon/collector/calls/mapped_functions.h"
+#include "daemon/collector/target/python_traits.h"
+#include "symbolizer/cpython/interpreter_symbols.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr std::string_view kLibrary = "/libtorch_cpu.so";
+constexpr uint32_t kLeastRings = 8;
+constexpr uint32_t kRingsPerThread = 2;  // threads end, and others begin
+constexpr Nanos kFirstLease = Nanos::FromSeconds(10);
+
+#define PP_TORCH_SYMBOL(name, symbol) symbol,
+constexpr std::string_view kSymbols[] = {PP_TORCH_FOR_EACH_FUNCTION(PP_TORCH_SYMBOL)};
+#undef PP_TORCH_SYMBOL
+
+void SetRings(Pid pid, pp_torch_boot& boot) {
+  const auto listed = ListThreads(pid);
+  const auto threads = static_cast<uint32_t>(listed.has_value() ? listed.value().size() : 1);
+  boot.ring_count = std::clamp(threads * kRingsPerThread, kLeastRings, PP_MAX_RINGS);
+  const uint64_t each = (PP_TORCH_MAX_ARENA - PP_PAGE) / boot.ring_count - PP_PAGE;
+  boot.ring_records = static_cast<uint32_t>(
+      std::bit_floor(std::min<uint64_t>(each / (2 * sizeof(uint64_t)), PP_TORCH_MAX_RING_RECORDS)));
+}
+
+}  // namespace
+
+bool HasTorch(const std::vector<MemoryRegion>& regions) {
+  return std::ranges::any_of(
+      regions, [](const MemoryRegion& region) { return region.path.find(kLibrary) != std::string::npos; });
+}
+
+Result<pp_torch_boot> DescribeForTorch(Pid pid, RemoteMemory& memory, const PythonProcess& process, TickClock& clock) {
+#ifndef __x86_64__
+  return Because(Reason::kTorchUnsupported, "PyTorch's operators can be recorded on x86-64 only", "", ThingOf(pid));
+#endif
+  PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(pid));
+  if (!HasTorch(regions)) {
+    return Because(Reason::kNoTorch, fmt::format("process {} has not loaded PyTorch (libtorch_cpu.so)", pid.value),
+                   "Record it without --torch.", ThingOf(pid));
+  }
+  pp_torch_boot boot{};
+  boot.python_traits = PythonTraits(process.layout);
+  PP_ASSIGN_OR_RETURN(const Tid own, ReadNamespacedTid(pid, Tid(pid.value)));
+  boot.target_pid = own.value;
+  boot.object_head = process.layout.object_type + static_cast<uint32_t>(sizeof(uint64_t));
+  boot.clock = clock.source() == TickSource::kCounter ? PP_CLOCK_TSC : PP_CLOCK_MONOTONIC;
+  boot.lease = clock.Ticks() + clock.TicksIn(kFirstLease);
+  boot.nonce = MakeNonce();
+  SetRings(pid, boot);
+  PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> python,
+                      FindInterpreterSymbols(pid, memory, process, {&kSymbols[PP_TORCH_FN_PyModuleDef_Init], 1}));
+  boot.functions[PP_TORCH_FN_PyModuleDef_Init] = python.front().value;
+  boot.functions[PP_TORCH_FN_clock_gettime] =
+      FindInMapped(regions, memory, "[vdso]", kSymbols[PP_TORCH_FN_clock_gettime]).value;
+  for (const auto function : {PP_TORCH_FN_add_callback, PP_TORCH_FN_remove_callback, PP_TORCH_FN_thread_id}) {
+    boot.functions[function] = FindInMapped(regions, memory, kLibrary, kSymbols[function]).value;
+    if (boot.functions[function] == 0) {
+      return Because(Reason::kTorchUnsupported,
+                     fmt::format("the PyTorch of process {} cannot report its operators: it has no function {}",
+                                 pid.value, kSymbols[function]),
+                     "PyTorch 1.13 or later is needed; record the process without --torch.", ThingOf(pid));
+    }
+  }
+  return boot;
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,222 @@
+#include "daemon/collector/torch/torch_capture.h"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "attach/base/clean_text.h"
+#include "attach/proc/maps.h"
+#include "attach/proc/procfs.h"
+#include "daemon/collector/calls/stub_boot.h"
+#include "daemon/collector/target/start_wait.h"
+#include "daemon/collector/torch/torch_boot.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr Nanos kPatience = Nanos::FromSeconds(10);
+constexpr Nanos kLease = Nanos::FromSeconds(3);
+constexpr Nanos kLeavesByItself = Nanos::FromMillis(20);  // at its next operator
+constexpr timespec kPause{0, 200'000};
+constexpr size_t kRecordsAtOnce = 16384;
+
+}  // namespace
+
+bool RecordsTorch(const CaptureTask& request, Pid pid) {
+  switch (request.spec().torch()) {
+    case v1::TORCH_ON: return true;
+    case v1::TORCH_OFF: return false;
+    default: break;
+  }
+  const auto regions = ReadMaps(pid);
+  return request.spec().mode() == v1::MODE_TRACE && regions.has_value() && HasTorch(regions.value());
+}
+
+TorchCapture::TorchCapture(const RecordedProcess& target, const CaptureContext& context)
+    : target_(target),
+      context_(context),
+      writer_(target.pid),
+      decoder_(target.memory,
+               [this](Tid tid, const Operator& one) {
+                 Operator clean = one;
+                 const std::string text = CleanText(one.name);
+                 clean.name = text;
+                 context_.writer.AddOperator(ThreadOf(tid), clean);
+               }),
+      records_(kRecordsAtOnce) {}
+
+Result<void> TorchCapture::Prepare(const GoOn& go_on) {
+  const auto enter = [&]() -> Result<void> {
+    PP_ASSIGN_OR_RETURN(const pp_torch_boot boot,
+                        DescribeForTorch(target_.pid, target_.memory, target_.process.python, clock_));
+    PP_ASSIGN_OR_RETURN(InjectionTarget into,
+                        DescribeForInjection(target_.pid, target_.memory, target_.process.python));
+    into.force = context_.request.spec().force();
+    into.script_files = context_.scripts;
+    PP_ASSIGN_OR_RETURN(TorchHookFile hook, TorchHookFile::Carried());
+    hook.Fill(boot);
+    PP_ASSIGN_OR_RETURN(
+        TorchInjection injection,
+        InjectTorch(into, target_.memory, hook,
+                    {MonotonicNow() + kPatience, go_on, StartedStill(target_.pid, target_.memory, target_.process)}));
+    injection_.emplace(std::move(injection));
+    return {};
+  };
+  auto entered = enter();
+  if (entered.has_error()) {
+    refusal_ = std::move(entered).error();
+    is_over_ = true;
+    return *refusal_;
+  }
+  Renew();
+  clock_.AddAnchor();
+  return {};
+}
+
+void TorchCapture::Renew() { injection_->arena.RenewLease(clock_.Ticks() + clock_.TicksIn(kLease)); }
+
+void TorchCapture::KeepAlive() {
+  if (injection_.has_value()) {
+    Renew();
+  }
+}
+
+void TorchCapture::Abandon() {
+  if (injection_.has_value()) {
+    injection_->arena.AskToLeave();
+  }
+}
+
+void TorchCapture::Refuse(const Error& error) {
+  is_over_ = true;
+  context_.writer.AddNotice(MonotonicNow(), fmt::format("PyTorch's operators are not recorded: {}{}{}", error.message,
+                                                        error.remedy.empty() ? "" : "; ", error.remedy));
+}
+
+Result<Nanos> TorchCapture::Arm(Nanos begun) {
+  if (refusal_.has_value()) {
+    Refuse(*refusal_);
+    return begun;
+  }
+  clock_.AddAnchor();
+  if (auto armed = injection_->arena.SetArmed(target_.memory, writer_, true); armed.has_error()) {
+    Refuse(armed.error());
+  }
+  return begun;
+}
+
+// Threads that Python does not know (of autograd, of an engine) get their name from the kernel.
+ThreadHandle TorchCapture::ThreadOf(Tid inner) {
+  for (const auto& track : target_.roster.tracks()) {
+    if (track->info.ns_tid == inner) {
+      return track->handle;
+    }
+  }
+  if (const auto known = unknown_.find(inner); known != unknown_.end()) {
+    return known->second;
+  }
+  ThreadInfo info{.pid = target_.pid, .tid = inner, .ns_tid = inner, .name = fmt::format("thread {}", inner.value)};
+  if (const auto threads = ListThreads(target_.pid); threads.has_value()) {
+    for (const Tid tid : threads.value()) {
+      const auto as_target = ReadNamespacedTid(target_.pid, tid);
+      if (as_target.has_value() && as_target.value() == inner) {
+        info.tid = tid;
+        const auto comm = ReadThreadName(target_.pid, tid);
+        info.name = comm.has_value() ? comm.value() : info.name;
+        break;
+      }
+    }
+  }
+  return unknown_.emplace(inner, context_.writer.AddThread(info)).first->second;
+}
+
+void TorchCapture::DrainRing(size_t index) {
+  RingReader& reader = injection_->arena.rings()[index];
+  const RingFacts facts = reader.Facts();
+  if (facts.state != RingState::kLive && facts.state != RingState::kEnded) {
+    return;
+  }
+  uint64_t left = reader.Waiting();
+  const Nanos now = MonotonicNow();  // no record is younger
+  while (left > 0) {
+    const size_t count = reader.Drain(std::span(records_).first(std::min<uint64_t>(left, records_.size())));
+    if (count == 0) {
+      break;
+    }
+    left -= std::min<uint64_t>(left, count);
+    decoder_.Feed(index, facts.tid, facts.thread_state.value, std::span(records_).first(count), clock_.Line(), now);
+  }
+  if (facts.state == RingState::kEnded && reader.Waiting() == 0) {
+    decoder_.EndRing(index, now, OperatorEnd::kOpen);
+    reader.Free();
+  }
+}
+
+void TorchCapture::Drain() {
+  clock_.AddAnchor();
+  for (size_t i = 0; i < injection_->arena.rings().size(); ++i) {
+    DrainRing(i);
+  }
+  Account();
+}
+
+void TorchCapture::Account() {
+  Accounting& totals = context_.accounting;
+  totals.operators = decoder_.counts().operators;
+  totals.operators_lost = decoder_.counts().lost + injection_->arena.without_ring();
+}
+
+void TorchCapture::Poll(Nanos /*now*/, Nanos /*known_until*/) {
+  if (is_over_) {
+    return;
+  }
+  Renew();
+  Drain();
+  if (decoder_.is_hopeless()) {
+    injection_->arena.AskToLeave();
+    Refuse({Code::kUnimplemented,
+            fmt::format("the PyTorch of process {} describes its operators in an unknown way", target_.pid.value),
+            "please report its version", Reason::kTorchUnsupported});
+  } else if (injection_->arena.has_left()) {
+    Refuse(Because(Reason::kTracerLost,
+                   injection_->arena.lost_lease() ? "ptrace-prof did not renew the lease of its hook in time"
+                                                  : "the hook in the process has ended",
+                   "try again when the machine is less busy"));
+  }
+}
+
+void TorchCapture::Disarm(Nanos patience, const std::function<void()>& meanwhile) {
+  if (!injection_.has_value()) {
+    return;
+  }
+  TorchArena& arena = injection_->arena;
+  if (patience.value > 0) {
+    (void)arena.SetArmed(target_.memory, writer_, false);  // an error means that the target is gone
+  }
+  end_ = MonotonicNow();
+  arena.AskToLeave();
+  const Nanos deadline = end_ + std::min(patience, kLeavesByItself);
+  while (!arena.has_left() && MonotonicNow() < deadline) {
+    ::nanosleep(&kPause, nullptr);
+    meanwhile();
+  }
+  if (!is_over_) {
+    Drain();
+  }
+}
+
+void TorchCapture::Finish(Nanos now) {
+  if (!injection_.has_value()) {
+    return;
+  }
+  if (!is_over_) {
+    decoder_.Finish(end_.value > 0 ? end_ : now);
+    Account();
+  }
+  Forget(*injection_);
+  injection_.reset();
+}
+
+}  // namespace ptrace_prof

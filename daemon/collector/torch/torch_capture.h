@@ -1,0 +1,63 @@
+// Records the operators of PyTorch in one process beside its Python: brings the hook in, reads what comes, leaves
+// again.
+//
+//   (new) ──Prepare──► installed ──Arm──► recording ──Disarm──► left ──Finish──► over
+//              └──────────────────────────────┴──► refused: a notice says why
+//
+// It never fails. The trace says what stands in the way, and everything else is recorded all the same.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "attach/base/result.h"
+#include "attach/base/types.h"
+#include "attach/inject/torch_injection.h"
+#include "daemon/collector/calls/tick_clock.h"
+#include "daemon/collector/target/capture_context.h"
+#include "daemon/collector/target/source.h"
+#include "daemon/collector/torch/torch_decoder.h"
+
+namespace ptrace_prof {
+
+// Whether a capture of this process records operators: as requested, or by default because its calls are traced and
+// it has loaded PyTorch.
+bool RecordsTorch(const CaptureTask& request, Pid pid);
+
+class TorchCapture final : public Source {
+ public:
+  TorchCapture(const RecordedProcess& target, const CaptureContext& context);
+
+  Result<void> Prepare(const GoOn& go_on) override;
+  void KeepAlive() override;
+  void Abandon() override;  // the hook leaves by itself
+  Result<Nanos> Arm(Nanos begun) override;
+  // Call it as often as possible: it also keeps the hook alive.
+  void Poll(Nanos now, Nanos known_until) override;
+  void Disarm(Nanos patience, const std::function<void()>& meanwhile) override;
+  void Finish(Nanos now) override;
+  bool IsUrgent() const override { return !is_over_; }
+
+ private:
+  void Refuse(const Error& error);
+  void Drain();
+  void DrainRing(size_t index);
+  ThreadHandle ThreadOf(Tid inner);
+  void Renew();
+  void Account();
+
+  const RecordedProcess target_;
+  const CaptureContext context_;
+  TickClock clock_{FitTickSource()};
+  RemoteWriter writer_;
+  std::optional<TorchInjection> injection_;
+  std::optional<Error> refusal_;  // of Prepare
+  TorchDecoder decoder_;
+  std::map<Tid, ThreadHandle> unknown_;  // threads without Python, by tid as the target sees it
+  std::vector<pp_record> records_;
+  Nanos end_;
+  bool is_over_ = false;  // nothing is recorded any more
+};
+
+}  // namespace ptrace_prof

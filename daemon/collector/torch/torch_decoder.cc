@@ -1,0 +1,243 @@
+#include "daemon/collector/torch/torch_decoder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace ptrace_prof {
+namespace {
+
+constexpr size_t kMostOpen = 4096;      // of a thread
+constexpr size_t kMostWaiting = 16384;  // for the layout
+constexpr size_t kMostNames = 1 << 16;
+
+}  // namespace
+
+void TorchDecoder::Feed(size_t index, Tid tid, uint64_t thread, std::span<const pp_record> records,
+                        const TickMap& ticks, Nanos now) {
+  Ring& ring = rings_[index];
+  if (ring.tid != tid || ring.thread != thread) {
+    CloseAll(ring, ring.last, OperatorEnd::kLost);
+    ring = {};
+    ring.tid = tid;
+    ring.thread = thread;
+  }
+  for (size_t at = 0; at < records.size();) {
+    if (ring.record.is_open()) {
+      at += ring.record.Take(records.subspan(at));
+    } else {
+      const pp_record& record = records[at++];
+      const Nanos when = std::clamp(ticks.ToNanos(PP_WHEN(record.when_tag)), ring.last, std::max(now, ring.last));
+      ring.last = when;
+      switch (PP_TAG(record.when_tag)) {
+        case PP_TAG_EXTENDED:
+          if (!ring.record.Begin(record)) {
+            ++counts_.strange;
+            continue;
+          }
+          at += ring.record.Take(records.subspan(at));
+          break;
+        case PP_TAG_LOST:
+          counts_.lost += record.value;
+          CloseAll(ring, when, OperatorEnd::kLost);
+          continue;
+        case PP_TAG_LOST_END: continue;
+        default: ++counts_.strange; continue;
+      }
+    }
+    if (!ring.record.is_open()) {
+      Take(ring, ring.last);
+    }
+  }
+  LookForRow(false);
+}
+
+// A whole record has arrived.
+void TorchDecoder::Take(Ring& ring, Nanos when) {
+  const std::span<const pp_unit> payload = ring.record.payload();
+  Open open;
+  open.key = ring.record.word();
+  open.one.begin = open.one.end = when;
+  open.one.thread = static_cast<uint32_t>(ring.thread);
+  switch (ring.record.kind()) {
+    case PP_EXTENDED_OP: {
+      pp_torch_op op;
+      if (payload.size() * sizeof(pp_unit) < sizeof op) {
+        break;
+      }
+      std::memcpy(&op, payload.data(), sizeof op);
+      const size_t room = payload.size() * sizeof(pp_unit) - sizeof op;
+      if (op.name_bytes > room) {
+        break;
+      }
+      open.range.assign(reinterpret_cast<const char*>(payload.data()) + sizeof op, op.name_bytes);
+      open.one.name = op.function != 0 ? NameOf(op.function) : std::string_view();
+      open.one.handle = op.handle;
+      open.one.sequence = std::max<int64_t>(op.sequence, -1);
+      open.one.forward_thread = op.forward_thread;
+      open.one.scope = op.scope < kOperatorScopes ? static_cast<OperatorScope>(op.scope) : OperatorScope::kFunction;
+      open.one.is_async = op.is_async == 1;
+      Begin(ring, std::move(open));
+      return;
+    }
+    case PP_EXTENDED_OP_RAW:
+      if (payload.size() * sizeof(pp_unit) != sizeof(pp_torch_raw)) {
+        break;
+      }
+      open.raw = std::make_unique<pp_torch_raw>();
+      std::memcpy(open.raw.get(), payload.data(), sizeof(pp_torch_raw));
+      if (row_ == nullptr) {
+        choice_.Try(ring.thread, *open.raw);
+        if (choice_.IsHopeless() || ++waiting_ > kMostWaiting) {
+          ++counts_.lost;
+          return;
+        }
+      } else if (!Describe(open)) {
+        return;
+      }
+      Begin(ring, std::move(open));
+      return;
+    case PP_EXTENDED_OP_END: End(ring, open.key, when); return;
+    default: break;
+  }
+  ++counts_.strange;
+}
+
+void TorchDecoder::Begin(Ring& ring, Open open) {
+  if (ring.open.size() >= (row_ != nullptr ? kMostOpen : kMostWaiting)) {
+    ++counts_.lost;
+    return;
+  }
+  ring.open.push_back(std::move(open));
+}
+
+TorchDecoder::Ring* TorchDecoder::RingOfAsync(uint32_t key) {
+  for (auto& [index, ring] : rings_) {
+    if (std::ranges::any_of(ring.open, [key](const Open& open) {
+          return open.key == key && !open.has_ended && (open.one.is_async || open.raw != nullptr);
+        })) {
+      return &ring;
+    }
+  }
+  return nullptr;
+}
+
+void TorchDecoder::End(Ring& ring, uint32_t key, Nanos when) {
+  Ring* where = &ring;
+  const auto is_it = [key](const Open& open) { return open.key == key && !open.has_ended; };
+  auto found = std::find_if(ring.open.rbegin(), ring.open.rend(), is_it);
+  if (found == ring.open.rend()) {
+    where = RingOfAsync(key);
+    if (where == nullptr) {
+      ++counts_.unmatched;
+      return;
+    }
+    found = std::find_if(where->open.rbegin(), where->open.rend(), is_it);
+  }
+  found->has_ended = true;
+  found->one.end = std::max(when, found->one.begin);
+  WriteEnded(*where);
+}
+
+// In the order of their ends, so that inner ones come first. Without a row they wait.
+void TorchDecoder::WriteEnded(Ring& ring) {
+  if (row_ == nullptr) {
+    return;
+  }
+  ended_.clear();
+  for (const Open& open : ring.open) {
+    if (open.has_ended) {
+      ended_.push_back(&open);
+    }
+  }
+  std::stable_sort(ended_.begin(), ended_.end(), [](const Open* a, const Open* b) {
+    return std::pair(a->one.end, b->one.begin) < std::pair(b->one.end, a->one.begin);
+  });
+  for (const Open* open : ended_) {
+    Write(ring, *open);
+  }
+  std::erase_if(ring.open, [](const Open& open) { return open.has_ended; });
+}
+
+// Fills in what a copied object says.
+bool TorchDecoder::Describe(Open& open) {
+  const std::optional<RawOperator> read = ReadRaw(*open.raw, row_->fields, memory_);
+  open.raw.reset();
+  if (!read.has_value()) {
+    ++counts_.strange;
+    return false;
+  }
+  open.one.handle = read->handle;
+  open.one.sequence = read->sequence;
+  open.one.forward_thread = read->forward_thread;
+  open.one.scope = static_cast<OperatorScope>(read->scope);
+  open.one.is_async = read->is_async;
+  if (read->function != 0) {
+    open.one.name = names_.try_emplace(read->function, read->name).first->second;
+  } else {
+    open.range = read->name;
+  }
+  return true;
+}
+
+void TorchDecoder::LookForRow(bool is_last) {
+  if (row_ != nullptr) {
+    return;
+  }
+  row_ = choice_.Chosen(is_last);
+  if (row_ == nullptr) {
+    return;
+  }
+  for (auto& [index, ring] : rings_) {
+    std::erase_if(ring.open, [this](Open& open) { return open.raw != nullptr && !Describe(open); });
+    WriteEnded(ring);
+  }
+}
+
+std::string_view TorchDecoder::NameOf(uint64_t schema) {
+  if (const auto known = names_.find(schema); known != names_.end()) {
+    return known->second;
+  }
+  if (row_ == nullptr || names_.size() >= kMostNames) {
+    return {};
+  }
+  return names_.emplace(schema, ReadSchemaName(RemoteAddr(schema), row_->fields, memory_).value_or("")).first->second;
+}
+
+void TorchDecoder::Write(const Ring& ring, const Open& open) {
+  Operator one = open.one;
+  if (one.name.empty()) {
+    one.name = open.range;
+  }
+  counts_.without_name += one.name.empty() ? 1 : 0;
+  ++counts_.operators;
+  sink_(ring.tid, one);
+}
+
+void TorchDecoder::CloseAll(Ring& ring, Nanos when, OperatorEnd ending) {
+  for (Open& open : ring.open) {
+    if (!open.has_ended) {
+      open.has_ended = true;
+      open.one.end = std::max(when, open.one.begin);
+      open.one.ending = ending;
+    }
+  }
+  WriteEnded(ring);
+}
+
+void TorchDecoder::EndRing(size_t index, Nanos when, OperatorEnd ending) {
+  if (const auto ring = rings_.find(index); ring != rings_.end()) {
+    CloseAll(ring->second, when, ending);
+  }
+}
+
+void TorchDecoder::Finish(Nanos when) {
+  LookForRow(true);
+  for (auto& [index, ring] : rings_) {
+    CloseAll(ring, when, OperatorEnd::kOpen);
+    counts_.lost += ring.open.size();  // of an unknown layout
+    ring.open.clear();
+  }
+}
+
+}  // namespace ptrace_prof

@@ -1,0 +1,92 @@
+// Turns the records of the torch hook into operators: matches ends with begins, and finds out the layout meanwhile.
+//
+//   ring of a thread ──Feed──► open operators ──an end──► the sink
+//
+// As long as the layout is unknown, everything waits; see TorchRowChoice. Everything comes from the target's memory and
+// is untrusted; memory is bounded. One owner, one thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "attach/abi/torch_arena.h"
+#include "attach/base/types.h"
+#include "attach/proc/remote_memory.h"
+#include "daemon/collector/calls/extended_record.h"
+#include "daemon/collector/calls/tick_map.h"
+#include "daemon/collector/torch/torch_rows.h"
+#include "daemon/trace/operator.h"
+
+namespace ptrace_prof {
+
+struct TorchCounts {
+  uint64_t operators = 0;  // written
+  uint64_t lost = 0;       // events that a ring had no room for
+  uint64_t unmatched = 0;  // ends of operators that had begun before, or in a gap
+  uint64_t without_name = 0;
+  uint64_t strange = 0;  // records that make no sense
+};
+
+class TorchDecoder {
+ public:
+  using Sink = std::function<void(Tid tid, const Operator& one)>;
+
+  TorchDecoder(RemoteMemory& memory, Sink sink) : memory_(memory), choice_(memory), sink_(std::move(sink)) {}
+
+  // Records of the ring number `ring`, which the thread `tid` (as the target sees it) with PyTorch's number `thread`
+  // owns now.
+  void Feed(size_t ring, Tid tid, uint64_t thread, std::span<const pp_record> records, const TickMap& ticks, Nanos now);
+  // The thread of that ring has ended, or the recording has.
+  void EndRing(size_t ring, Nanos when, OperatorEnd ending);
+  // After the last records: takes the layout that fits what there was, and closes everything.
+  void Finish(Nanos when);
+
+  const TorchRow* row() const { return row_; }  // null: not known yet
+  bool is_hopeless() const { return choice_.IsHopeless(); }
+  const TorchCounts& counts() const { return counts_; }
+
+ private:
+  struct Open {
+    uint32_t key = 0;
+    Operator one;
+    std::string range;                  // its name, of a range
+    std::unique_ptr<pp_torch_raw> raw;  // as long as there is no row
+    bool has_ended = false;
+  };
+  struct Ring {
+    Tid tid;
+    uint64_t thread = 0;
+    ExtendedRecord record;
+    std::deque<Open> open;  // outermost first
+    Nanos last;
+  };
+
+  void Take(Ring& ring, Nanos when);
+  void Begin(Ring& ring, Open open);
+  void End(Ring& ring, uint32_t key, Nanos when);
+  Ring* RingOfAsync(uint32_t key);
+  bool Describe(Open& open);
+  void Write(const Ring& ring, const Open& open);
+  void WriteEnded(Ring& ring);
+  void CloseAll(Ring& ring, Nanos when, OperatorEnd ending);
+  void LookForRow(bool is_last);
+  std::string_view NameOf(uint64_t schema);
+
+  RemoteMemory& memory_;
+  TorchRowChoice choice_;
+  const TorchRow* row_ = nullptr;
+  Sink sink_;
+  std::unordered_map<size_t, Ring> rings_;
+  std::unordered_map<uint64_t, std::string> names_;  // by schema
+  std::vector<const Open*> ended_;                   // scratch
+  size_t waiting_ = 0;                               // operators without a row
+  TorchCounts counts_;
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,59 @@
+// The operators and ranges of PyTorch in Kineto's JSON: cpu_op and user_annotation, and the arrows from forward
+// operators to their backward ones (fwdbwd).
+//
+// As torch.profiler does it: an `autograd::engine::evaluate_function: X` gets the sequence number and the forward
+// thread of the BACKWARD_FUNCTION inside it, and an operator without sequence number has no forward thread
+// (torch/csrc/profiler/collection.cpp and autograd/profiler_kineto.cpp). Written while the trace is read, operators in
+// the order of their ends. Memory: the forward operators whose backward may still come, up to a limit.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/export/format_exporter.h"
+#include "daemon/export/json_output.h"
+#include "daemon/export/kineto_writer.h"
+
+namespace ptrace_prof {
+
+class KinetoOperators {
+ public:
+  // All must outlive it.
+  KinetoOperators(const ExportContext& context, JsonOutput& json, KinetoWriter& writer)
+      : context_(context), json_(json), writer_(writer) {}
+
+  void OnOperator(TrackId track, const Operator& one);
+  void Finish();  // writes the arrows
+  bool is_empty() const { return count_ == 0; }
+
+ private:
+  struct Place {
+    uint32_t track = 0;
+    Nanos begin;
+  };
+  struct Pair {
+    Place forward;
+    Place backward;
+    bool has_forward = false;
+    bool has_backward = false;
+  };
+  struct LastBackward {
+    Nanos begin;
+    Nanos end;
+    int64_t sequence = -1;
+    uint32_t forward_thread = 0;
+  };
+
+  void Link(TrackId track, const Operator& one);
+
+  const ExportContext& context_;
+  JsonOutput& json_;
+  KinetoWriter& writer_;
+  uint64_t count_ = 0;
+  std::unordered_map<uint32_t, LastBackward> last_backward_;  // by track
+  std::unordered_map<uint64_t, Pair> pairs_;                  // by forward thread and sequence number
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,52 @@
+// An operator of PyTorch, or a range that a program marks (record_function), as one thread ran it.
+//
+// What PyTorch's at::RecordFunction said, not what was concluded from it. Plain data, used by TraceWriter and
+// TraceReader. All times are CLOCK_MONOTONIC of the recorded host.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "attach/base/types.h"
+
+namespace ptrace_prof {
+
+// at::RecordScope, with its numbers (ATen/record_function.h, the same from 1.13 to 2.15).
+enum class OperatorScope : uint8_t {
+  kFunction,
+  kBackwardFunction,
+  kTorchscriptFunction,
+  kKernelFunctionDtype,
+  kCustomClass,
+  kBuildFeature,
+  kLiteInterpreter,
+  kUserScope,  // record_function, Optimizer.step#…, DistributedDataParallel.forward
+  kStaticRuntimeOp,
+  kStaticRuntimeModel,
+};
+inline constexpr size_t kOperatorScopes = 10;
+
+enum class OperatorEnd : uint8_t {
+  kSeen,
+  kOpen,  // it was still running when the recording ended: its end is that of the recording
+  kLost,  // its end fell into a gap: its end is the gap's begin
+};
+inline constexpr size_t kOperatorEnds = 3;
+
+struct Operator {
+  Nanos begin;
+  Nanos end;
+  std::string_view name;        // "aten::mm", "Optimizer.step#Adam.step"; empty: it could not be read
+  uint64_t handle = 0;          // unique in its process
+  int64_t sequence = -1;        // autograd's number of a forward operator, and of its backward; -1: none
+  uint32_t forward_thread = 0;  // of a backward operator: PyTorch's number of the thread of the forward one; 0: none
+  uint32_t thread = 0;          // PyTorch's number of the own thread
+  OperatorScope scope = OperatorScope::kFunction;
+  OperatorEnd ending = OperatorEnd::kSeen;
+  bool is_async = false;  // it may have ended on another thread
+
+  // Kineto's categories: "user_annotation", and "cpu_op" for all else.
+  bool is_range() const { return scope == OperatorScope::kUserScope; }
+};
+
+}  // namespace ptrace_prof

@@ -1,0 +1,109 @@
+"""A perceptron trained with Adam, on PyTorch: `steps N` trains on the main thread, `threads N COUNT` on COUNT more at
+the same time, `profiled N` on the main thread under the job's own profiler, `forked N` in a child. Answers each with
+`done` and what the job has to say; `result` says the sum of all weights, exactly. Needs an interpreter with PyTorch."""
+import json
+import os
+import select
+import threading
+
+import pact
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+torch.set_num_threads(1)
+
+
+class Block(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.fc1 = nn.Linear(width, 4 * width)
+        self.act = nn.ReLU()
+        self.fc2 = nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        return x + self.fc2(self.act(self.fc1(x)))
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inp = nn.Linear(32, 64)
+        self.layers = nn.ModuleList([Block(64) for _ in range(4)])
+        self.head = nn.Linear(64, 10)
+
+    def forward(self, x):
+        x = self.inp(x)
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(x)
+
+
+class Training:
+    def __init__(self):
+        self.model = Net()
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=1e-3)
+        self.criterion = nn.CrossEntropyLoss()
+        self.x, self.y = torch.randn(64, 32), torch.randint(0, 10, (64,))
+
+    def steps(self, count):
+        for _ in range(count):
+            self.optimizer.zero_grad(set_to_none=True)
+            loss = self.criterion(self.model(self.x), self.y)
+            loss.backward()
+            self.optimizer.step()
+
+
+def on_threads(count, many):
+    threads = [threading.Thread(target=Training().steps, args=(count,)) for _ in range(many)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def profiled(training, count, path):
+    """The profiler's own list of what ran, in the order in which it began."""
+    with torch.autograd.profiler.profile() as profile:
+        training.steps(count)
+    events = sorted((one for one in profile.function_events if not one.is_async), key=lambda one: one.id)
+    with open(path, "w") as out:
+        json.dump([[one.name, one.thread, one.sequence_nr, one.scope] for one in events], out)
+
+
+def in_child(training, count):
+    child = os.fork()
+    if child == 0:
+        with torch.no_grad():  # PyTorch runs no backward in a child
+            for _ in range(count):
+                training.model(training.x)
+        os._exit(0)
+    return os.waitpid(child, 0)[1]
+
+
+def main():
+    training = Training()
+    training.steps(3)
+    pact.say("ready")
+    while True:
+        if not select.select([pact.descriptor()], [], [], 0.001)[0]:  # also runs Python code, so that we can come in
+            continue
+        words = pact.hear().split()
+        if not words or words[0] == "finish":
+            break
+        answer = 0
+        if words[0] == "steps":
+            training.steps(int(words[1]))
+        elif words[0] == "threads":
+            on_threads(int(words[1]), int(words[2]))
+        elif words[0] == "profiled":
+            profiled(training, int(words[1]), words[2])
+        elif words[0] == "forked":
+            answer = in_child(training, int(words[1]))
+        elif words[0] == "result":
+            answer = sum(one.detach().double().sum().item() for one in training.model.parameters()).hex()
+        pact.say("done", answer)
+    print("ended well")
+
+
+main()
