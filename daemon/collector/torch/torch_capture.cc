@@ -18,6 +18,7 @@ namespace {
 
 constexpr Nanos kPatience = Nanos::FromSeconds(10);
 constexpr Nanos kLease = Nanos::FromSeconds(3);
+constexpr Nanos kFirstLook = Nanos::FromMillis(5);
 constexpr Nanos kLeavesByItself = Nanos::FromMillis(20);  // at its next operator
 constexpr timespec kPause{0, 200'000};
 constexpr size_t kRecordsAtOnce = 16384;
@@ -103,6 +104,12 @@ Result<Nanos> TorchCapture::Arm(Nanos begun) {
   clock_.AddAnchor();
   if (auto armed = injection_->arena.SetArmed(target_.memory, writer_, true); armed.has_error()) {
     Refuse(armed.error());
+    return begun;
+  }
+  // Whole objects fill the buffers fast, so a process that runs operators now is told the layout as soon as possible.
+  for (const Nanos deadline = MonotonicNow() + kFirstLook; !has_row_ && MonotonicNow() < deadline;) {
+    ::nanosleep(&kPause, nullptr);
+    Drain();
   }
   return begun;
 }
@@ -158,6 +165,10 @@ void TorchCapture::Drain() {
   clock_.AddAnchor();
   for (size_t i = 0; i < injection_->arena.rings().size(); ++i) {
     DrainRing(i);
+  }
+  if (!has_row_ && decoder_.row() != nullptr) {
+    has_row_ = true;
+    injection_->arena.SetRow(decoder_.row()->fields);
   }
   Account();
 }
