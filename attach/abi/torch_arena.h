@@ -37,20 +37,21 @@ typedef struct pp_torch_arena {
   uint32_t leave_cause;  // pp_leave_cause
   uint32_t pad0;
   uint64_t without_ring;  // operators of threads for which no ring was free
+  uint64_t inputs_off;    // != 0: tensors are of no known layout, so that no inputs are recorded
   // Written by the collector.
   uint64_t lease;  // clock value after which the hook leaves on its own
   uint64_t leave;  // != 0: leave at the next operator
   pp_torch_row row;
 } pp_torch_arena;
 PP_STATIC_ASSERT(offsetof(pp_torch_arena, state) == 48, "fixed");
-PP_STATIC_ASSERT(offsetof(pp_torch_arena, lease) == 80, "fixed");
-PP_STATIC_ASSERT(sizeof(pp_torch_arena) == 128, "fixed");
+PP_STATIC_ASSERT(offsetof(pp_torch_arena, lease) == 88, "fixed");
+PP_STATIC_ASSERT(sizeof(pp_torch_arena) == 136, "fixed");
 
 #define PP_TORCH_ARENA_SIZE(rings, records) PP_FREED_OFFSET(rings, (uint64_t)(records))
 #define PP_TORCH_MAX_ARENA (256ull << 20) /* the address range that the target reserves for it */
 
 // PP_EXTENDED_OP: the begin of an operator or range whose row is known. The name of a range follows, without a zero, in
-// ⌈name_bytes / 16⌉ units.
+// ⌈name_bytes / 16⌉ units. The words after that are its inputs.
 typedef struct pp_torch_op {
   uint64_t function;  // the address of its schema; 0: the name follows
   uint64_t handle;
@@ -71,11 +72,34 @@ typedef struct pp_torch_raw {
   uint8_t object[PP_TORCH_OBJECT_BYTES];
   uint8_t name[PP_TORCH_NAME_BYTES];  // from PP_TORCH_BEFORE_NAME bytes before that address on
   uint64_t has_name;
-  uint64_t pad0;
+  uint64_t inputs_at;  // where in the object the inputs were looked for that follow as words; 0: none follow
 } pp_torch_raw;
-PP_STATIC_ASSERT(sizeof(pp_torch_raw) % sizeof(pp_unit) == 0 && sizeof(pp_torch_raw) / sizeof(pp_unit) <= PP_MAX_UNITS,
-                 "whole units");
+PP_STATIC_ASSERT(sizeof(pp_torch_raw) % sizeof(pp_unit) == 0, "whole units");
+PP_STATIC_ASSERT(sizeof(pp_torch_raw) / 16 + 64 / 2 <= PP_MAX_UNITS, "with all inputs");
 
 // PP_EXTENDED_OP_END has no payload.
+
+// An input: a head word, then what its kind says. 0: no more inputs.
+enum pp_torch_input {
+  PP_TORCH_INPUT_END = 0,
+  PP_TORCH_INPUT_TENSOR = 1,     // its sizes, then its strides
+  PP_TORCH_INPUT_UNDEFINED = 2,  // a tensor without storage
+  PP_TORCH_INPUT_NUMBER = 3,     // the payload of an IValue
+  PP_TORCH_INPUT_LIST = 4,       // its first elements, as inputs
+  PP_TORCH_INPUT_OTHER = 5,      // None, or something of another kind
+  PP_TORCH_INPUT_CUT = 6,        // the rest had no room
+  PP_TORCH_INPUT_UNKNOWN = 7,    // its memory makes no sense
+};
+// type: of a tensor. dimensions: of a tensor; of a list, how many elements follow. count: elements of a list.
+#define PP_TORCH_INPUT(kind, tag, type, dimensions, count)                                           \
+  ((uint64_t)(kind) | (uint64_t)(tag) << 8 | (uint64_t)(type) << 16 | (uint64_t)(dimensions) << 24 | \
+   (uint64_t)(count) << 32)
+#define PP_TORCH_INPUT_KIND(word) ((uint32_t)((word)&0xffu))
+#define PP_TORCH_INPUT_TAG(word) ((uint32_t)((word) >> 8 & 0xffu))
+#define PP_TORCH_INPUT_TYPE(word) ((uint32_t)((word) >> 16 & 0xffu))
+#define PP_TORCH_INPUT_DIMENSIONS(word) ((uint32_t)((word) >> 24 & 0xffu))
+#define PP_TORCH_INPUT_COUNT(word) ((uint32_t)((word) >> 32))
+#define PP_TORCH_MAX_INPUT_WORDS 64u
+#define PP_TORCH_MAX_LIST 16u /* elements of a list that are recorded */
 
 #endif  // PTRACE_PROF_ATTACH_ABI_TORCH_ARENA_H_

@@ -7,6 +7,7 @@
 
 #include "attach/abi/abi.h"
 #include "attach/abi/boot_head.h"
+#include "attach/abi/torch_row.h"
 
 #define PP_TORCH_ABI_VERSION 1u
 #define PP_TORCH_BOOT_MAGIC_0 0x686372742d707066ull
@@ -30,7 +31,8 @@ enum pp_torch_function {
 PP_STATIC_ASSERT(PP_TORCH_FN_COUNT <= PP_TORCH_FN_CAPACITY, "room");
 
 enum pp_torch_boot_flag {
-  PP_TORCH_BOOT_INPUTS = 1,  // reserved: the shapes of what operators get
+  PP_TORCH_BOOT_INPUTS = 1,       // also record what operators get: shapes, types and numbers
+  PP_TORCH_BOOT_OLD_STRINGS = 2,  // built with the C++ ABI before GCC 5's
 };
 
 typedef struct pp_torch_boot {
@@ -55,10 +57,11 @@ typedef struct pp_torch_boot {
   uint64_t served;
   char arena_name[40];  // name of the memfd, zero-terminated
   uint64_t functions[PP_TORCH_FN_CAPACITY];
+  pp_torch_tensor tensors[PP_TORCH_TENSOR_ROWS];  // sizes = 0: no row
 } pp_torch_boot;
 
 PP_ASSERT_BOOT_HEAD(pp_torch_boot, arena_name);
 PP_STATIC_ASSERT(offsetof(pp_torch_boot, functions) == 144, "fixed");
-PP_STATIC_ASSERT(sizeof(pp_torch_boot) == 272, "fixed");
+PP_STATIC_ASSERT(sizeof(pp_torch_boot) == 336, "fixed");
 
 #endif  // PTRACE_PROF_ATTACH_ABI_TORCH_BOOT_H_

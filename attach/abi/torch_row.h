@@ -31,4 +31,32 @@ typedef struct pp_torch_row {
 } pp_torch_row;
 PP_STATIC_ASSERT(sizeof(pp_torch_row) == 32, "fixed");
 
+// Where the fields of c10::TensorImpl are. The hook gets all known rows, and keeps those that fit the tensors it meets:
+// a row fits if the number of elements is the product of the sizes. Sizes are the number of dimensions, up to
+// PP_TORCH_INLINE sizes and as many strides; of more dimensions, the address of both.
+typedef struct pp_torch_tensor {
+  uint32_t storage;  // c10::Storage: null in an undefined tensor
+  uint32_t sizes;
+  uint32_t elements;
+  uint32_t type;  // u16: the number of the c10::ScalarType
+} pp_torch_tensor;
+#define PP_TORCH_TENSOR_ROWS 4u
+#define PP_TORCH_INLINE 5u
+#define PP_TORCH_MAX_DIMENSIONS 64u
+
+// c10::IValue: eight bytes of payload, then its tag. The tags of lists differ by version: the hook finds out which.
+#define PP_TORCH_VALUE_BYTES 16u
+enum pp_torch_tag {
+  PP_TORCH_TAG_NONE = 0,
+  PP_TORCH_TAG_TENSOR = 1,
+  PP_TORCH_TAG_DOUBLE = 3,
+  PP_TORCH_TAG_INT = 5,
+  PP_TORCH_TAG_LIST_FIRST = 12,  // of 1.13; 13 and 14 in later versions
+  PP_TORCH_TAG_LIST_LAST = 14,
+  PP_TORCH_TAGS = 32,
+};
+// Relative to the tag of lists, in all versions.
+#define PP_TORCH_BOOL_BEFORE_LIST 4u
+#define PP_TORCH_STRING_BEFORE_LIST 2u
+
 #endif  // PTRACE_PROF_ATTACH_ABI_TORCH_ROW_H_

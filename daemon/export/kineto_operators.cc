@@ -1,5 +1,8 @@
 #include "daemon/export/kineto_operators.h"
 
+#include <rapidjson/reader.h>
+#include <rapidjson/stringbuffer.h>
+
 #include "attach/base/clean_text.h"
 
 namespace ptrace_prof {
@@ -8,6 +11,15 @@ namespace {
 constexpr size_t kMostPairs = 1 << 20;
 constexpr std::string_view kEvaluates = "autograd::engine::evaluate_function: ";
 constexpr std::string_view kArrow = "fwdbwd";
+
+// A trace may contain anything.
+bool IsJsonArray(const std::string& text) {
+  rapidjson::Reader reader;
+  rapidjson::StringStream stream(text.c_str());
+  rapidjson::BaseReaderHandler<> accepts;
+  return text.starts_with("[") && !reader.Parse<rapidjson::kParseIterativeFlag>(stream, accepts).IsError() &&
+         stream.Tell() == text.size();
+}
 
 uint64_t KeyOf(uint32_t thread, int64_t sequence) {
   return uint64_t{thread} << 40 | (static_cast<uint64_t>(sequence) & 0xff'ffff'ffff);
@@ -63,12 +75,28 @@ void KinetoOperators::OnOperator(TrackId track, const Operator& given) {
     json_.Member("Sequence number", one.sequence);
     json_.Member("Fwd thread id", int64_t{one.forward_thread});
   }
+  if (one.inputs != nullptr) {
+    WriteInputs(*one.inputs);
+  }
   json_.Member("Ev Idx", static_cast<int64_t>(count_ - 1));
   if (one.ending != OperatorEnd::kSeen) {
     json_.Member("finished", false);
   }
   json_.EndObject();
   json_.EndObject();
+}
+
+void KinetoOperators::WriteInputs(const OperatorInputs& inputs) {
+  const std::pair<std::string_view, const std::string&> members[] = {{"Concrete Inputs", inputs.values},
+                                                                     {"Input type", inputs.types},
+                                                                     {"Input Strides", inputs.strides},
+                                                                     {"Input Dims", inputs.sizes}};
+  for (const auto& [name, text] : members) {
+    if (IsJsonArray(text)) {
+      json_.Name(name);
+      json_.RawValue(text.data(), text.size(), rapidjson::kArrayType);
+    }
+  }
 }
 
 void KinetoOperators::Finish() {

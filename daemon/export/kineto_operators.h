@@ -46,6 +46,7 @@ class KinetoOperators {
     uint32_t forward_thread = 0;
   };
 
+  void WriteInputs(const OperatorInputs& inputs);
   void Link(TrackId track, const Operator& one);
 
   const ExportContext& context_;

@@ -51,8 +51,9 @@ enum class GpuNote : uint8_t {
   kScope,
   kEnding,
   kAsync,
+  kInputs,  // an interned text
 };
-inline constexpr size_t kGpuNotes = 28;
+inline constexpr size_t kGpuNotes = 29;
 // The iid is the index.
 inline constexpr std::array<std::string_view, kGpuNotes> kGpuNoteNames = {"",
                                                                           "correlation",
@@ -81,7 +82,8 @@ inline constexpr std::array<std::string_view, kGpuNotes> kGpuNoteNames = {"",
                                                                           "torch thread",
                                                                           "scope",
                                                                           "end",
-                                                                          "async"};
+                                                                          "async",
+                                                                          "inputs"};
 
 // The first interned texts, by GpuStackSource; the first has none. The iid is the index.
 inline constexpr std::array<std::string_view, kGpuStackSources> kGpuStackSourceTexts = {

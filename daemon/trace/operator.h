@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "attach/base/types.h"
@@ -33,6 +34,16 @@ enum class OperatorEnd : uint8_t {
 };
 inline constexpr size_t kOperatorEnds = 3;
 
+// What an operator got, each as a JSON array with one element per input, as Kineto writes them.
+struct OperatorInputs {
+  std::string sizes;    // [[64, 64], [], [[2], [3]]]: of a tensor, of none, of a list of tensors
+  std::string strides;  // the same
+  std::string types;    // ["float", "Scalar", "TensorList", ""]
+  std::string values;   // ["", "1", "", "[0, 1]"]: of numbers and lists of numbers
+
+  bool operator==(const OperatorInputs&) const = default;
+};
+
 struct Operator {
   Nanos begin;
   Nanos end;
@@ -43,7 +54,8 @@ struct Operator {
   uint32_t thread = 0;          // PyTorch's number of the own thread
   OperatorScope scope = OperatorScope::kFunction;
   OperatorEnd ending = OperatorEnd::kSeen;
-  bool is_async = false;  // it may have ended on another thread
+  const OperatorInputs* inputs = nullptr;  // null: not recorded
+  bool is_async = false;                   // it may have ended on another thread
 
   // Kineto's categories: "user_annotation", and "cpu_op" for all else.
   bool is_range() const { return scope == OperatorScope::kUserScope; }

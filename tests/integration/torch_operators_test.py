@@ -23,6 +23,8 @@ SEED = 20261128
 WITH_SEQUENCE, WITH_FORWARD, ARROWS = 1050, 600, 300
 ALWAYS = {"aten::mm": 190, "aten::addmm": 100, "aten::linear": 100, "aten::t": 490, "aten::relu": 40,
           "aten::addcdiv_": 200, "AddmmBackward0": 100}
+MATRICES = {"[[64, 64], [64, 256]]": 80, "[[64, 256], [256, 64]]": 40, "[[256, 64], [64, 64]]": 40,
+            "[[64, 10], [10, 64]]": 10, "[[10, 64], [64, 64]]": 10, "[[64, 64], [64, 32]]": 10}
 RANGES = {"Optimizer.step#Adam.step": 10, "Optimizer.zero_grad#Adam.zero_grad": 10}
 
 
@@ -40,6 +42,7 @@ class Trace:
                        and not one["name"].startswith("ProfilerStep#")),
                       key=lambda one: one["args"]["Record function id"])
         self.names = [one["name"] for one in both]  # in the order in which they began
+        self.dims = [one["args"].get("Input Dims", []) for one in both]
         self.operators = [one for one in both if one["cat"] == "cpu_op"]
         self.ranges = collections.Counter(one["name"] for one in both if one["cat"] == "user_annotation")
         self.counts = collections.Counter(one["name"] for one in self.operators)
@@ -95,11 +98,15 @@ class TorchCase(case.Case):
         outside = pathlib.Path(self.root + path)
         listed = json.loads(outside.read_text())
         outside.unlink()
-        return [name for name, *_ in listed]
+        return [(name, shapes) for name, shapes in listed]
 
-    def assertIsTheReference(self, trace, names):
+    def assertIsTheReference(self, trace, listed, with_shapes=False):
+        names = [name for name, _ in listed]
         self.assertEqual(collections.Counter(trace.names), collections.Counter(names))
         self.assertEqual(trace.names, names)  # event by event
+        if with_shapes:
+            self.assertEqual([(name, dims) for name, dims in zip(trace.names, trace.dims) if dims or name in ALWAYS],
+                             [(name, dims) for name, dims in listed if dims or name in ALWAYS])
 
     def assertHasTheNumbers(self, trace):
         self.assertEqual({name: trace.counts[name] for name in ALWAYS}, ALWAYS)
@@ -130,19 +137,34 @@ class Operators(TorchCase):
         self.assertEqual((off.names, "operators" in off.said), ([], False))
         self.assertFinishes()
 
+    def test_what_each_operator_gets(self):
+        listed = self.reference(STEPS)
+        trace = self.record("steps", STEPS, options=("--record-shapes",))
+        self.assertHasTheNumbers(trace)
+        self.assertIsTheReference(trace, listed, with_shapes=True)
+        sizes = collections.Counter(str(dims) for name, dims in zip(trace.names, trace.dims) if name == "aten::mm")
+        self.assertEqual(sizes, MATRICES)
+        for one in trace.operators:
+            if one["name"] == "aten::sum":
+                self.assertEqual((one["args"]["Input type"][1:3], one["args"]["Concrete Inputs"][1:3]),
+                                 (["ScalarList", "Scalar"], ["[0]", "True"]))
+                self.assertEqual(one["args"]["Input Strides"][0], [one["args"]["Input Dims"][0][1], 1])
+        self.assertFinishes()
+
     def test_beside_the_jobs_own_profiler(self):
         alone = self.reference(STEPS)
         recording = self.recording("--mode", "trace")
         beside = self.listed(STEPS)
         trace = self.end(recording)
         self.assertLessEqual(len(alone) - len(beside), 3 if self.minor == "3.11" else 0)  # as above
-        self.assertEqual(collections.Counter(beside) - collections.Counter(alone), collections.Counter())
+        self.assertEqual(collections.Counter(name for name, _ in beside) - collections.Counter(name for name, _ in alone),
+                         collections.Counter())
         self.assertHasTheNumbers(trace)
         self.assertIsTheReference(trace, alone)
         self.assertFinishes()
 
     def test_all_threads(self):
-        names = collections.Counter(self.reference(STEPS))
+        names = collections.Counter(name for name, _ in self.reference(STEPS))
         trace = self.record("threads", STEPS, 3)
         self.assertEqual(sorted(trace.threads("aten::mm").values()), 3 * [ALWAYS["aten::mm"]])
         counts = collections.Counter(trace.names)

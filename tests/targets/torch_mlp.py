@@ -63,12 +63,12 @@ def on_threads(count, many):
 
 
 def profiled(training, count, path):
-    """The profiler's own list of what ran, in the order in which it began."""
-    with torch.autograd.profiler.profile() as profile:
+    """The profiler's own list of what ran, in the order in which it began, with the sizes of what it got."""
+    with torch.autograd.profiler.profile(record_shapes=True) as profile:
         training.steps(count)
     events = sorted((one for one in profile.function_events if not one.is_async), key=lambda one: one.id)
     with open(path, "w") as out:
-        json.dump([[one.name, one.thread, one.sequence_nr, one.scope] for one in events], out)
+        json.dump([[one.name, one.input_shapes] for one in events], out)
 
 
 def in_child(training, count):

@@ -57,6 +57,8 @@ static pp_torch_report begin(void) {
                                 .end = (void*)&pp_torch_on_end,
                                 .sampling_probability = 1.0,
                                 .needs_ids = 1};
+  pp_torch_self.inputs = pp_torch_boot_block.flags & PP_TORCH_BOOT_INPUTS;
+  callback.needs_inputs = pp_torch_self.inputs != 0;
   for (unsigned i = 0; i < PP_TORCH_SCOPES; ++i) callback.scopes[i] = 1;
   pp_torch_self.callback = PP_TORCH_FUNCTION(uint64_t(*)(pp_torch_callback), add_callback)(callback);
   __atomic_store_n(&pp_torch_self.arena->state, PP_STATE_READY, __ATOMIC_RELEASE);

@@ -38,6 +38,11 @@ typedef struct pp_torch_tables {
   };
   int32_t ring_tids[PP_MAX_RINGS];  // 0: none
   pp_torch_slot slots[PP_TORCH_SLOTS];
+  // torch_inputs.c: what was learnt about tensors and lists. Threads may count at the same time: too few is no harm.
+  uint32_t tensors_seen;
+  uint32_t tensors_unfit;  // a bit for each row of pp_torch_boot.tensors that does not fit
+  uint32_t lists[PP_TORCH_TAGS];
+  uint32_t no_lists[PP_TORCH_TAGS];
 } pp_torch_tables;
 
 typedef struct pp_torch_hook {
@@ -48,6 +53,7 @@ typedef struct pp_torch_hook {
   uint32_t rings;
   uint32_t clock;  // pp_clock
   uint64_t record_mask;
+  uint64_t inputs;    // whether inputs are recorded
   uint64_t callback;  // PyTorch's handle; 0: none
   uint64_t leaving;
   pp_sealed_file file;
@@ -78,6 +84,11 @@ PP_COLD uint64_t pp_torch_nanoseconds(void);
 // torch_ops.c: the callbacks.
 void* pp_torch_on_begin(void** context, const char* object);
 void pp_torch_on_end(const char* object, void* context);
+// torch_inputs.c: writes the inputs that an ArrayRef<IValue> refers to. Returns the number of words. `is_safe`: the
+// address may be wrong.
+uint64_t pp_torch_inputs(const uint64_t* array, int is_safe, uint64_t* words);
+// Copies memory that may not exist. Returns the number of bytes copied.
+uint64_t pp_torch_copy(uint64_t from, void* to, uint64_t size);
 #pragma GCC visibility pop
 
 static inline uint64_t pp_torch_now(void) {

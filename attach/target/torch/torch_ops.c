@@ -35,8 +35,7 @@ static pp_ring* own_ring(void) {
   return ring;
 }
 
-// Copies memory that may not exist. Returns the number of bytes copied.
-static uint64_t copy_safely(uint64_t from, void* to, uint64_t size) {
+uint64_t pp_torch_copy(uint64_t from, void* to, uint64_t size) {
   const uint64_t here[2] = {(uint64_t)to, size}, there[2] = {from, size};
   const int64_t copied = pp_system_call(PP_SYS_process_vm_readv, (uint64_t)pp_torch_boot_block.target_pid,
                                         (uint64_t)here, 1, (uint64_t)there, 1, 0);
@@ -59,15 +58,27 @@ static void write(pp_ring* ring, uint64_t now, uint64_t what, const void* payloa
   __atomic_store_n(&ring->head, head + 1 + units, __ATOMIC_RELEASE);
 }
 
+// Where inputs_ is in all known rows of one C++ ABI, see torch_rows.cc.
+enum { PP_INPUTS_AT = 208, PP_INPUTS_AT_OLD_STRINGS = 184 };
+
 static PP_COLD void write_raw(pp_ring* ring, uint64_t now, const char* object) {
-  pp_torch_raw raw;
-  __builtin_memset(&raw, 0, sizeof raw);
-  const uint64_t copied = copy_safely((uint64_t)object, raw.object, sizeof raw.object);
+  struct {
+    pp_torch_raw raw;
+    uint64_t inputs[PP_TORCH_MAX_INPUT_WORDS];
+  } said;
+  pp_torch_raw* raw = &said.raw;
+  __builtin_memset(raw, 0, sizeof *raw);
+  const uint64_t copied = pp_torch_copy((uint64_t)object, raw->object, sizeof raw->object);
   if (copied < PP_TORCH_AT_FUNCTION + sizeof(uint64_t)) return;
-  const uint64_t name = *(const uint64_t*)(raw.object + PP_TORCH_AT_FUNCTION);
-  raw.has_name = copy_safely(name - PP_TORCH_BEFORE_NAME, raw.name, sizeof raw.name) == sizeof raw.name;
-  const uint64_t units = sizeof raw / sizeof(pp_unit);
-  write(ring, now, PP_EXTENDED(PP_EXTENDED_OP_RAW, units, PP_TORCH_KEY(object)), &raw, units);
+  const uint64_t name = *(const uint64_t*)(raw->object + PP_TORCH_AT_FUNCTION);
+  raw->has_name = pp_torch_copy(name - PP_TORCH_BEFORE_NAME, raw->name, sizeof raw->name) == sizeof raw->name;
+  const uint32_t at =
+      pp_torch_boot_block.flags & PP_TORCH_BOOT_OLD_STRINGS ? PP_INPUTS_AT_OLD_STRINGS : PP_INPUTS_AT;
+  const uint64_t words =
+      pp_torch_self.inputs ? pp_torch_inputs((const uint64_t*)(raw->object + at), 1, said.inputs) : 0;
+  raw->inputs_at = words ? at : 0;
+  const uint64_t units = (sizeof *raw + words * sizeof(uint64_t)) / sizeof(pp_unit);
+  write(ring, now, PP_EXTENDED(PP_EXTENDED_OP_RAW, units, PP_TORCH_KEY(object)), &said, units);
 }
 
 // Copies the text of the std::string at `string` and returns its length; 0: it cannot be read.
@@ -76,11 +87,11 @@ static PP_COLD uint64_t copy_name(const char* string, uint32_t flags, char* to) 
   uint64_t length = 0;
   if (!(flags & PP_TORCH_ROW_OLD_STRINGS)) {
     length = *(const uint64_t*)(string + sizeof(uint64_t));
-  } else if (copy_safely(text - PP_TORCH_BEFORE_NAME, &length, sizeof length) != sizeof length) {
+  } else if (pp_torch_copy(text - PP_TORCH_BEFORE_NAME, &length, sizeof length) != sizeof length) {
     return 0;
   }
   if (length > PP_TORCH_MAX_NAME) length = PP_TORCH_MAX_NAME;
-  return copy_safely(text, to, length);
+  return pp_torch_copy(text, to, length);
 }
 
 #define PP_AT(type, offset) (*(const type*)(object + (offset)))
@@ -88,7 +99,7 @@ static PP_COLD uint64_t copy_name(const char* string, uint32_t flags, char* to) 
 static void write_op(pp_ring* ring, uint64_t now, const char* object, const pp_torch_row* row) {
   struct {
     pp_torch_op op;
-    char name[PP_TORCH_MAX_NAME];
+    char rest[PP_TORCH_MAX_NAME + PP_TORCH_MAX_INPUT_WORDS * sizeof(uint64_t)];
   } said;
   pp_torch_op* op = &said.op;
   op->function = PP_AT(uint64_t, PP_TORCH_AT_FUNCTION);
@@ -100,9 +111,13 @@ static void write_op(pp_ring* ring, uint64_t now, const char* object, const pp_t
   op->name_bytes = 0;
   if (PP_AT(uint8_t, row->function_index) == PP_TORCH_FN_STRING) {
     op->function = 0;
-    op->name_bytes = (uint16_t)copy_name(object + PP_TORCH_AT_FUNCTION, row->flags, said.name);
+    op->name_bytes = (uint16_t)copy_name(object + PP_TORCH_AT_FUNCTION, row->flags, said.rest);
   }
-  const uint64_t units = (sizeof *op + op->name_bytes + sizeof(pp_unit) - 1) / sizeof(pp_unit);
+  uint64_t units = (sizeof *op + op->name_bytes + sizeof(pp_unit) - 1) / sizeof(pp_unit);
+  if (pp_torch_self.inputs) {
+    uint64_t* inputs = (uint64_t*)((char*)&said + units * sizeof(pp_unit));
+    units += pp_torch_inputs(&PP_AT(uint64_t, row->inputs), 0, inputs) * sizeof(uint64_t) / sizeof(pp_unit);
+  }
   write(ring, now, PP_EXTENDED(PP_EXTENDED_OP, units, PP_TORCH_KEY(object)), &said, units);
 }
 

@@ -13,12 +13,15 @@
 #include "attach/proc/procfs.h"
 #include "daemon/collector/calls/mapped_functions.h"
 #include "daemon/collector/target/python_traits.h"
+#include "daemon/collector/torch/torch_rows.h"
 #include "symbolizer/cpython/interpreter_symbols.h"
 
 namespace ptrace_prof {
 namespace {
 
 constexpr std::string_view kLibrary = "/libtorch_cpu.so";
+// torch::profiler::impl::inputTypes; with the newer C++ ABI its name has a tag.
+constexpr std::string_view kOfOldStrings = "_ZN5torch8profiler4impl10inputTypesERKN2at14RecordFunctionE";
 constexpr uint32_t kLeastRings = 8;
 constexpr uint32_t kRingsPerThread = 2;  // threads end, and others begin
 constexpr Nanos kFirstLease = Nanos::FromSeconds(10);
@@ -43,7 +46,8 @@ bool HasTorch(const std::vector<MemoryRegion>& regions) {
       regions, [](const MemoryRegion& region) { return region.path.find(kLibrary) != std::string::npos; });
 }
 
-Result<pp_torch_boot> DescribeForTorch(Pid pid, RemoteMemory& memory, const PythonProcess& process, TickClock& clock) {
+Result<pp_torch_boot> DescribeForTorch(Pid pid, RemoteMemory& memory, const PythonProcess& process, TickClock& clock,
+                                       bool with_inputs) {
 #ifndef __x86_64__
   return Because(Reason::kTorchUnsupported, "PyTorch's operators can be recorded on x86-64 only", "", ThingOf(pid));
 #endif
@@ -61,6 +65,9 @@ Result<pp_torch_boot> DescribeForTorch(Pid pid, RemoteMemory& memory, const Pyth
   boot.lease = clock.Ticks() + clock.TicksIn(kFirstLease);
   boot.nonce = MakeNonce();
   SetRings(pid, boot);
+  const bool is_old = !FindInMapped(regions, memory, kLibrary, kOfOldStrings).IsNull();
+  boot.flags = (with_inputs ? uint32_t{PP_TORCH_BOOT_INPUTS} : 0) | (is_old ? uint32_t{PP_TORCH_BOOT_OLD_STRINGS} : 0);
+  std::ranges::copy(TensorRows(), boot.tensors);
   PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> python,
                       FindInterpreterSymbols(pid, memory, process, {&kSymbols[PP_TORCH_FN_PyModuleDef_Init], 1}));
   boot.functions[PP_TORCH_FN_PyModuleDef_Init] = python.front().value;

@@ -26,10 +26,8 @@ constexpr size_t kRecordsAtOnce = 16384;
 }  // namespace
 
 bool RecordsTorch(const CaptureTask& request, Pid pid) {
-  switch (request.spec().torch()) {
-    case v1::TORCH_ON: return true;
-    case v1::TORCH_OFF: return false;
-    default: break;
+  if (WantsTorch(request.spec()) || request.spec().torch() == v1::TORCH_OFF) {
+    return WantsTorch(request.spec());
   }
   const auto regions = ReadMaps(pid);
   return request.spec().mode() == v1::MODE_TRACE && regions.has_value() && HasTorch(regions.value());
@@ -50,8 +48,8 @@ TorchCapture::TorchCapture(const RecordedProcess& target, const CaptureContext& 
 
 Result<void> TorchCapture::Prepare(const GoOn& go_on) {
   const auto enter = [&]() -> Result<void> {
-    PP_ASSIGN_OR_RETURN(const pp_torch_boot boot,
-                        DescribeForTorch(target_.pid, target_.memory, target_.process.python, clock_));
+    PP_ASSIGN_OR_RETURN(const pp_torch_boot boot, DescribeForTorch(target_.pid, target_.memory, target_.process.python,
+                                                                   clock_, context_.request.spec().record_shapes()));
     PP_ASSIGN_OR_RETURN(InjectionTarget into,
                         DescribeForInjection(target_.pid, target_.memory, target_.process.python));
     into.force = context_.request.spec().force();
@@ -106,7 +104,7 @@ Result<Nanos> TorchCapture::Arm(Nanos begun) {
     Refuse(armed.error());
     return begun;
   }
-  // Whole objects fill the buffers fast, so a process that runs operators now is told the layout as soon as possible.
+  // Whole objects fill the buffers fast, so a process that runs operators now learns the layout as soon as possible.
   for (const Nanos deadline = MonotonicNow() + kFirstLook; !has_row_ && MonotonicNow() < deadline;) {
     ::nanosleep(&kPause, nullptr);
     Drain();
@@ -221,6 +219,11 @@ void TorchCapture::Disarm(Nanos patience, const std::function<void()>& meanwhile
 void TorchCapture::Finish(Nanos now) {
   if (!injection_.has_value()) {
     return;
+  }
+  if (injection_->arena.inputs_off()) {
+    context_.writer.AddNotice(now,
+                              "the inputs of PyTorch's operators are not complete: this version lays out its tensors "
+                              "in an unknown way");
   }
   if (!is_over_) {
     decoder_.Finish(end_.value > 0 ? end_ : now);

@@ -56,7 +56,7 @@ class TorchCapture final : public Source {
   TorchDecoder decoder_;
   std::map<Tid, ThreadHandle> unknown_;  // threads without Python, by tid as the target sees it
   std::vector<pp_record> records_;
-  bool has_row_ = false;  // the hook has been told where the fields are
+  bool has_row_ = false;  // the hook knows where the fields are
   Nanos end_;
   bool is_over_ = false;  // nothing is recorded any more
 };

@@ -4,12 +4,24 @@
 #include <cstring>
 #include <utility>
 
+#include "daemon/collector/torch/torch_inputs.h"
+
 namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMostOpen = 4096;      // of a thread
 constexpr size_t kMostWaiting = 16384;  // for the layout
 constexpr size_t kMostNames = 1 << 16;
+constexpr size_t kMostInputs = 1 << 14;
+
+// The words of a payload from that byte on.
+void TakeInputs(std::span<const pp_unit> payload, size_t from, std::vector<uint64_t>& to) {
+  const size_t size = payload.size() * sizeof(pp_unit);
+  if (from < size) {
+    to.resize((size - from) / sizeof(uint64_t));
+    std::memcpy(to.data(), reinterpret_cast<const uint8_t*>(payload.data()) + from, to.size() * sizeof(uint64_t));
+  }
+}
 
 }  // namespace
 
@@ -70,6 +82,9 @@ void TorchDecoder::Take(Ring& ring, Nanos when) {
       if (op.name_bytes > room) {
         break;
       }
+      TakeInputs(payload, sizeof op + (op.name_bytes + sizeof(pp_unit) - 1) / sizeof(pp_unit) * sizeof(pp_unit),
+                 open.inputs);
+      LearnFrom(open.inputs);
       open.range.assign(reinterpret_cast<const char*>(payload.data()) + sizeof op, op.name_bytes);
       open.one.name = op.function != 0 ? NameOf(op.function) : std::string_view();
       open.one.handle = op.handle;
@@ -81,11 +96,12 @@ void TorchDecoder::Take(Ring& ring, Nanos when) {
       return;
     }
     case PP_EXTENDED_OP_RAW:
-      if (payload.size() * sizeof(pp_unit) != sizeof(pp_torch_raw)) {
+      if (payload.size() * sizeof(pp_unit) < sizeof(pp_torch_raw)) {
         break;
       }
       open.raw = std::make_unique<pp_torch_raw>();
       std::memcpy(open.raw.get(), payload.data(), sizeof(pp_torch_raw));
+      TakeInputs(payload, sizeof(pp_torch_raw), open.inputs);
       if (row_ == nullptr) {
         choice_.Try(ring.thread, *open.raw);
         if (choice_.IsHopeless() || ++waiting_ > kMostWaiting) {
@@ -162,7 +178,11 @@ void TorchDecoder::WriteEnded(Ring& ring) {
 // Fills in what a copied object says.
 bool TorchDecoder::Describe(Open& open) {
   const std::optional<RawOperator> read = ReadRaw(*open.raw, row_->fields, memory_);
+  if (open.raw->inputs_at != row_->fields.inputs) {
+    open.inputs.clear();  // something else was taken for them
+  }
   open.raw.reset();
+  LearnFrom(open.inputs);
   if (!read.has_value()) {
     ++counts_.strange;
     return false;
@@ -204,11 +224,30 @@ std::string_view TorchDecoder::NameOf(uint64_t schema) {
   return names_.emplace(schema, ReadSchemaName(RemoteAddr(schema), row_->fields, memory_).value_or("")).first->second;
 }
 
+void TorchDecoder::LearnFrom(const std::vector<uint64_t>& inputs) {
+  if (list_tag_ == 0) {
+    list_tag_ = ListTagIn(inputs);
+    inputs_.clear();  // some numbers are booleans
+  }
+}
+
+const OperatorInputs* TorchDecoder::InputsOf(const std::vector<uint64_t>& words) {
+  if (inputs_.size() >= kMostInputs) {
+    inputs_.clear();
+  }
+  auto known = inputs_.find(words);
+  if (known == inputs_.end()) {
+    known = inputs_.emplace(words, DescribeInputs(words, list_tag_)).first;
+  }
+  return &known->second;
+}
+
 void TorchDecoder::Write(const Ring& ring, const Open& open) {
   Operator one = open.one;
   if (one.name.empty()) {
     one.name = open.range;
   }
+  one.inputs = open.inputs.empty() ? nullptr : InputsOf(open.inputs);
   counts_.without_name += one.name.empty() ? 1 : 0;
   ++counts_.operators;
   sink_(ring.tid, one);

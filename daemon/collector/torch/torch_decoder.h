@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -57,6 +58,7 @@ class TorchDecoder {
     Operator one;
     std::string range;                  // its name, of a range
     std::unique_ptr<pp_torch_raw> raw;  // as long as there is no row
+    std::vector<uint64_t> inputs;       // as the hook writes them; empty: not recorded
     bool has_ended = false;
   };
   struct Ring {
@@ -77,15 +79,19 @@ class TorchDecoder {
   void CloseAll(Ring& ring, Nanos when, OperatorEnd ending);
   void LookForRow(bool is_last);
   std::string_view NameOf(uint64_t schema);
+  void LearnFrom(const std::vector<uint64_t>& inputs);
+  const OperatorInputs* InputsOf(const std::vector<uint64_t>& words);
 
   RemoteMemory& memory_;
   TorchRowChoice choice_;
   const TorchRow* row_ = nullptr;
   Sink sink_;
   std::unordered_map<size_t, Ring> rings_;
-  std::unordered_map<uint64_t, std::string> names_;  // by schema
-  std::vector<const Open*> ended_;                   // scratch
-  size_t waiting_ = 0;                               // operators without a row
+  std::unordered_map<uint64_t, std::string> names_;         // by schema
+  std::vector<const Open*> ended_;                          // scratch
+  std::map<std::vector<uint64_t>, OperatorInputs> inputs_;  // by the hook's words
+  uint32_t list_tag_ = 0;                                   // of lists in an IValue; 0: none was met
+  size_t waiting_ = 0;                                      // operators without a row
   TorchCounts counts_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 namespace ptrace_prof {
 namespace {
@@ -32,6 +33,10 @@ constexpr TorchRow kRows[] = {
     {"2.0 to 2.5 (old C++ ABI)", Row(PP_TORCH_ROW_OLD_STRINGS, 168, 176, 280, 288)},
     {"2.0 and later", Row(0, 192, 200, 304, 312)},
 };
+
+// Measured with torch 1.13.0, 2.4.1 and 2.15.
+constexpr pp_torch_tensor kTensors[] = {{24, 72, 168, 176}, {16, 64, 160, 168}, {16, 56, 152, 160}};
+static_assert(std::size(kTensors) <= PP_TORCH_TENSOR_ROWS);
 
 template <typename T>
 T At(const pp_torch_raw& raw, size_t offset) {
@@ -65,6 +70,7 @@ std::optional<std::string> RangeName(const pp_torch_raw& raw, const pp_torch_row
 }  // namespace
 
 std::span<const TorchRow> TorchRows() { return kRows; }
+std::span<const pp_torch_tensor> TensorRows() { return kTensors; }
 
 std::optional<std::string> ReadSchemaName(RemoteAddr schema, const pp_torch_row& row, RemoteMemory& memory) {
   uint64_t string[2] = {0, 0};

@@ -23,6 +23,8 @@ struct TorchRow {
 };
 
 std::span<const TorchRow> TorchRows();
+// The known layouts of c10::TensorImpl: the hook chooses among them by itself.
+std::span<const pp_torch_tensor> TensorRows();
 
 // What a copied object says according to a row; nullopt: it cannot be such an object.
 struct RawOperator {

@@ -14,10 +14,28 @@ namespace {
 
 namespace pf = perfetto::protos;
 
+constexpr size_t kMaxInputsText = 4096;
+
 // Converts an untrusted number; one that is out of range becomes the first value.
 template <typename Enum>
 Enum OneOf(uint64_t value, Enum last) {
   return value <= static_cast<uint64_t>(last) ? static_cast<Enum>(value) : Enum{};
+}
+
+std::unique_ptr<OperatorInputs> DecodeInputs(std::string_view message) {
+  auto inputs = std::make_unique<OperatorInputs>();
+  WireDecoder decoder(message);
+  for (WireField field; decoder.Next(field);) {
+    const std::string_view text = field.bytes.substr(0, kMaxInputsText);
+    switch (field.number) {
+      case trace::OperatorInputs::kSizesFieldNumber: inputs->sizes = text; break;
+      case trace::OperatorInputs::kStridesFieldNumber: inputs->strides = text; break;
+      case trace::OperatorInputs::kTypesFieldNumber: inputs->types = text; break;
+      case trace::OperatorInputs::kValuesFieldNumber: inputs->values = text; break;
+      default: break;
+    }
+  }
+  return inputs;
 }
 
 int64_t Minus(int64_t a, uint64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) - b); }
@@ -123,11 +141,14 @@ void GpuTrack::DefineText(std::string_view message, const SequenceTables& tables
         }
         break;
       case trace::GpuText::kDomainFieldNumber: text = vocabulary_.GpuName(field.bytes); break;
+      case trace::GpuText::kInputsFieldNumber: text = DecodeInputs(field.bytes); break;
       default: break;
     }
   }
-  if (vocabulary_.Admit(iid, kGpuStackSourceTexts.size() + texts_.size(), 0, charged_)) {
-    texts_.push_back(text);
+  const auto* inputs = std::get_if<std::unique_ptr<OperatorInputs>>(&text);
+  const size_t bytes = inputs != nullptr ? sizeof(OperatorInputs) + message.size() : 0;
+  if (vocabulary_.Admit(iid, kGpuStackSourceTexts.size() + texts_.size(), bytes, charged_)) {
+    texts_.push_back(std::move(text));
   }
 }
 
@@ -192,6 +213,8 @@ GpuAnnotation GpuTrack::AnnotationOf(const Event& event, Nanos when) const {
 }
 
 Operator GpuTrack::OperatorOf(const Event& event, Nanos when) const {
+  const Text* text = TextOf(event.note(GpuNote::kInputs));
+  const auto* inputs = text != nullptr ? std::get_if<std::unique_ptr<OperatorInputs>>(text) : nullptr;
   return {.begin = when,
           .end = when,
           .name = names_[event.name_iid - 1],
@@ -201,6 +224,7 @@ Operator GpuTrack::OperatorOf(const Event& event, Nanos when) const {
           .thread = event.small(GpuNote::kTorchThread),
           .scope = OneOf(event.note(GpuNote::kScope), OperatorScope::kStaticRuntimeModel),
           .ending = OneOf(event.note(GpuNote::kEnding), OperatorEnd::kLost),
+          .inputs = inputs != nullptr ? inputs->get() : nullptr,
           .is_async = event.note(GpuNote::kAsync) != 0};
 }
 
@@ -270,7 +294,8 @@ void GpuTrack::End(Nanos when, TraceVisitor& visitor) {
 
 void GpuTrack::Clear() {
   names_ = {};
-  texts_ = {};
+  texts_.clear();
+  texts_.shrink_to_fit();
   open_ = {};
   vocabulary_.Refund(charged_);
   charged_ = 0;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <variant>
@@ -39,7 +40,7 @@ class GpuTrack {
  private:
   enum class Kind : uint8_t { kNone, kQueue, kThread };
   struct Event;
-  using Text = std::variant<std::monostate, GpuShape, StackId, std::string_view>;
+  using Text = std::variant<std::monostate, GpuShape, StackId, std::string_view, std::unique_ptr<OperatorInputs>>;
 
   void DefineName(std::string_view message);
   void DefineText(std::string_view message, const SequenceTables& tables);

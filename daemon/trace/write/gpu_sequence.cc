@@ -285,6 +285,31 @@ uint32_t GpuSequence::DomainIid(std::string_view domain, WireEncoder& out) {
   return iid;
 }
 
+// 0: none.
+uint32_t GpuSequence::InputsIid(const OperatorInputs* inputs, WireEncoder& out) {
+  if (inputs == nullptr) {
+    return 0;
+  }
+  const std::string key = fmt::format("{} {} {} {}", inputs->sizes, inputs->types, inputs->values, inputs->strides);
+  if (const auto known = inputs_.find(key); known != inputs_.end()) {
+    return known->second;
+  }
+  const auto iid = static_cast<uint32_t>(kGpuStackSourceTexts.size()) + texts_;
+  DefineText(
+      fmt::format("{} {}", inputs->sizes, inputs->types),
+      [&](WireEncoder& extra) {
+        extra.Message(trace::GpuText::kInputsFieldNumber, [&] {
+          extra.Bytes(trace::OperatorInputs::kSizesFieldNumber, inputs->sizes);
+          extra.Bytes(trace::OperatorInputs::kStridesFieldNumber, inputs->strides);
+          extra.Bytes(trace::OperatorInputs::kTypesFieldNumber, inputs->types);
+          extra.Bytes(trace::OperatorInputs::kValuesFieldNumber, inputs->values);
+        });
+      },
+      out);
+  inputs_.emplace(key, iid);
+  return iid;
+}
+
 uint64_t GpuSequence::LaneUuid(size_t lane) const { return StateTrackUuid(origin_, place_.uuid ^ lane); }
 
 // Chooses the first track with room for the slice, given the slices so far, and describes it at its first use.
@@ -429,6 +454,7 @@ void GpuSequence::AddOperator(const Operator& one, WireEncoder& out) {
   }
   const Nanos end = std::max(one.begin, one.end);
   const uint32_t name = NameIid(one.name, out);
+  const uint32_t inputs = InputsIid(one.inputs, out);
   const size_t lane = nesting_.Add(one.begin, end);
   DescribeLanes(lane, out);
   Event event(*this, one.begin, pf::TrackEvent::TYPE_SLICE_BEGIN);
@@ -449,6 +475,9 @@ void GpuSequence::AddOperator(const Operator& one, WireEncoder& out) {
   for (const auto& [note, value] : notes) {
     event.NoteIfSet(note, value);
   }
+  if (inputs != 0) {
+    event.Text(GpuNote::kInputs, inputs);
+  }
   event.Append(tail_, out);
   EncodeEnd(end, lane, out);
 }
@@ -459,6 +488,7 @@ void GpuSequence::Reset() {
   shapes_.clear();
   stack_texts_.Clear();
   domains_.clear();
+  inputs_.clear();
   texts_ = 0;
   described_ = false;
   lanes_described_ = 1;

@@ -64,6 +64,7 @@ class GpuSequence {
   uint32_t NameIid(std::string_view name, WireEncoder& out);
   uint32_t ShapeIid(const GpuShape& shape, WireEncoder& out);
   uint32_t StackIid(StackId stack, WireEncoder& out);
+  uint32_t InputsIid(const OperatorInputs* inputs, WireEncoder& out);
   uint32_t DomainIid(std::string_view domain, WireEncoder& out);
   std::string StackText(StackId stack) const;
   uint64_t LaneUuid(size_t lane) const;
@@ -86,6 +87,7 @@ class GpuSequence {
   std::unordered_map<GpuShape, uint32_t, ShapeHash> shapes_;
   IidMap stack_texts_;  // StackId → iid
   std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> domains_;
+  std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> inputs_;
   std::array<int64_t, kLanes> lane_ends_{};
   NestingLanes nesting_{kLanes};
   size_t lanes_described_ = 1;
