@@ -18,6 +18,8 @@ constexpr CommandRow kCommands[] = {
     {"audit", "[--follow] [OPTIONS]", "Show which requests the daemon allowed and refused, by user", false,
      MakeAuditCommand},
     {"export", "TRACE [-o FILE] [OPTIONS]", "Convert a recorded trace into another format", false, MakeExportCommand},
+    {"table", "TRACE [OPTIONS]", "Show the operators of PyTorch in a recorded trace, added up", false,
+     MakeTableCommand},
     {"completion", "bash|zsh|fish", "Print a completion script for a shell", false, MakeCompletionCommand},
 };
 

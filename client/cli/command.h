@@ -46,6 +46,7 @@ std::unique_ptr<Command> MakeTopCommand();
 std::unique_ptr<Command> MakePsCommand();
 std::unique_ptr<Command> MakeDoctorCommand();
 std::unique_ptr<Command> MakeExportCommand();
+std::unique_ptr<Command> MakeTableCommand();
 std::unique_ptr<Command> MakeCapturesCommand();
 std::unique_ptr<Command> MakeDaemonCommand();
 std::unique_ptr<Command> MakeAuditCommand();

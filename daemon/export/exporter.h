@@ -47,6 +47,17 @@ enum class GpuReport : uint8_t {
 // kInvalidArgument: the message lists the choices.
 Result<GpuReport> ParseGpuReport(std::string_view text);
 
+// A table of the operators of PyTorch, in place of everything else: key_averages() of torch.profiler.
+enum class OperatorGrouping : uint8_t { kName, kShape };
+enum class OperatorOrder : uint8_t { kSelf, kTotal, kMean, kCount, kFlops, kName };
+enum class TableForm : uint8_t { kText, kJson, kCsv };
+struct OperatorTableOptions {
+  OperatorGrouping grouping = OperatorGrouping::kName;
+  OperatorOrder order = OperatorOrder::kSelf;
+  TableForm form = TableForm::kText;
+  size_t rows = 100;  // at most; 0: all
+};
+
 struct ExportOptions {
   std::optional<ExportFormat> format;  // else by extension
   std::vector<std::string> threads;    // only these, by tid or name; empty = all
@@ -54,7 +65,8 @@ struct ExportOptions {
   bool no_idle = false;                // leave out samples of idle threads
   std::optional<bool> lines;           // separate the lines of a function; default: depends on the format
   std::optional<GpuReport> report;     // text only
-  std::string title;                   // default: the command line of the first process
+  std::optional<OperatorTableOptions> table;
+  std::string title;  // default: the command line of the first process
 };
 
 struct ExportSummary {

@@ -31,6 +31,9 @@ class FormatExporter : public SpanSink, public GpuSink {
   virtual Result<void> Finish() = 0;
 };
 
+// For ExportOptions::table.
+std::unique_ptr<FormatExporter> MakeOperatorTable(ExportContext context);
+
 #define PP_FORMAT(Format, ...) std::unique_ptr<FormatExporter> Make##Format##Exporter(ExportContext context);
 #define PP_COPY(Format, ...)
 #include "daemon/export/formats.inc"

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
+
+#include "daemon/export/operator_flops.h"
 
 namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMostFinished = 1 << 16;  // of a thread
-constexpr size_t kMostNames = 1 << 16;
+constexpr size_t kMostOperatorRows = 1 << 16;
 
 }  // namespace
 
@@ -26,27 +29,67 @@ void OperatorTotals::Add(TrackId track, const Operator& one) {
     }
     finished.push_back({one.begin, one.end});
   }
-  auto row = rows_.find(std::pair(std::string(one.name), one.is_range()));
-  if (row == rows_.end()) {
-    const std::string name(rows_.size() < kMostNames ? one.name : std::string_view("[other operators]"));
-    row = rows_.try_emplace(std::pair(name, one.is_range())).first;
-    row->second.name = name;
-    row->second.is_range = one.is_range();
-  }
-  ++row->second.count;
-  row->second.total = row->second.total + took;
-  row->second.self = row->second.self + (took - inside);
+  OperatorRow& row = RowOf(one);
+  ++row.count;
+  row.total = row.total + took;
+  row.self = row.self + (took - inside);
+  row.flops += Flops(one);
 }
 
-std::vector<OperatorRow> OperatorTotals::Rows() const {
+OperatorRow& OperatorTotals::RowOf(const Operator& one) {
+  const bool by_sizes = grouping_ == OperatorGrouping::kShape && one.inputs != nullptr;
+  Key key(one.name, by_sizes ? one.inputs->sizes : std::string(), one.is_range());
+  auto row = rows_.find(key);
+  if (row == rows_.end()) {
+    if (rows_.size() >= kMostOperatorRows) {
+      key = Key("[other operators]", "", false);
+    }
+    row = rows_.try_emplace(key).first;
+    std::tie(row->second.name, row->second.sizes, row->second.is_range) = key;
+  }
+  return row->second;
+}
+
+uint64_t OperatorTotals::Flops(const Operator& one) {
+  if (one.inputs == nullptr) {
+    return 0;
+  }
+  has_inputs_ = true;
+  std::string key = std::string(one.name) + one.inputs->sizes + one.inputs->values;
+  auto known = flops_.find(key);
+  if (known == flops_.end()) {
+    if (flops_.size() >= kMostOperatorRows) {
+      flops_.clear();
+    }
+    known = flops_.emplace(std::move(key), FlopsOf(one.name, *one.inputs).value_or(0)).first;
+  }
+  has_flops_ = has_flops_ || known->second > 0;
+  return known->second;
+}
+
+std::vector<OperatorRow> OperatorTotals::Rows(OperatorOrder order) const {
   std::vector<OperatorRow> rows;
   rows.reserve(rows_.size());
   for (const auto& [key, row] : rows_) {
     rows.push_back(row);
   }
-  std::sort(rows.begin(), rows.end(), [](const OperatorRow& a, const OperatorRow& b) {
-    return std::tuple(b.self, b.total, a.name) < std::tuple(a.self, a.total, b.name);
+  const auto weight = [order](const OperatorRow& row) -> double {
+    switch (order) {
+      case OperatorOrder::kSelf: return static_cast<double>(row.self.value);
+      case OperatorOrder::kTotal: return static_cast<double>(row.total.value);
+      case OperatorOrder::kMean: return static_cast<double>(row.total.value) / static_cast<double>(row.count);
+      case OperatorOrder::kCount: return static_cast<double>(row.count);
+      case OperatorOrder::kFlops: return static_cast<double>(row.flops);
+      case OperatorOrder::kName: break;
+    }
+    return 0;
+  };
+  std::stable_sort(rows.begin(), rows.end(), [&](const OperatorRow& a, const OperatorRow& b) {
+    return std::tuple(weight(b), b.total, a.name) < std::tuple(weight(a), a.total, b.name);
   });
+  if (order == OperatorOrder::kName) {
+    std::ranges::stable_sort(rows, {}, &OperatorRow::name);
+  }
   return rows;
 }
 

@@ -40,8 +40,7 @@ struct OperatorInputs {
   std::string strides;  // the same
   std::string types;    // ["float", "Scalar", "TensorList", ""]
   std::string values;   // ["", "1", "", "[0, 1]"]: of numbers and lists of numbers
-
-  bool operator==(const OperatorInputs&) const = default;
+  uint32_t number = 0;  // for a writer: the same for the same inputs, small and never used again; 0: none
 };
 
 struct Operator {

@@ -25,6 +25,8 @@ ALWAYS = {"aten::mm": 190, "aten::addmm": 100, "aten::linear": 100, "aten::t": 4
           "aten::addcdiv_": 200, "AddmmBackward0": 100}
 MATRICES = {"[[64, 64], [64, 256]]": 80, "[[64, 256], [256, 64]]": 40, "[[256, 64], [64, 64]]": 40,
             "[[64, 10], [10, 64]]": 10, "[[10, 64], [64, 64]]": 10, "[[64, 64], [64, 32]]": 10}
+# From torch.profiler with with_flops.
+FLOPS = {"aten::mm": 339804160, "aten::addmm": 171212800}
 RANGES = {"Optimizer.step#Adam.step": 10, "Optimizer.zero_grad#Adam.zero_grad": 10}
 
 
@@ -34,6 +36,7 @@ class Trace:
     def __init__(self, path, said):
         exported = path.with_suffix(".json")
         profiler.must("export", path, "--format", "chrome", "-o", exported)
+        self.path = path
         self.said = said
         self.text = profiler.must("export", path, "--format", "text", "-o", "-").output
         self.events = json.loads(exported.read_text())["traceEvents"]
@@ -47,6 +50,17 @@ class Trace:
         self.ranges = collections.Counter(one["name"] for one in both if one["cat"] == "user_annotation")
         self.counts = collections.Counter(one["name"] for one in self.operators)
         self.unfinished = [one["name"] for one in both if "finished" in one["args"]]
+
+    @property
+    def table(self):
+        return {row["name"]: row for row in self.rows()}
+
+    @property
+    def by_shape(self):
+        return self.rows("--group-by", "shape")
+
+    def rows(self, *options):
+        return json.loads(profiler.must("table", self.path, "--format", "json", "--row-limit", 0, *options).output)["rows"]
 
     def arrows(self):
         return collections.Counter(one["ph"] for one in self.events if one.get("cat") == "fwdbwd")
@@ -144,6 +158,12 @@ class Operators(TorchCase):
         self.assertIsTheReference(trace, listed, with_shapes=True)
         sizes = collections.Counter(str(dims) for name, dims in zip(trace.names, trace.dims) if name == "aten::mm")
         self.assertEqual(sizes, MATRICES)
+        self.assertEqual({name: trace.table[name]["flops"] for name in FLOPS}, FLOPS)
+        self.assertEqual(trace.table["aten::add"]["flops"], 64 * 64 * trace.counts["aten::add"])
+        self.assertEqual({name: trace.table[name]["count"] for name in ALWAYS}, ALWAYS)
+        rows = [row for row in trace.by_shape if row["name"] == "aten::mm"]
+        self.assertEqual({row["input_shapes"]: row["count"] for row in rows}, MATRICES)
+        self.assertEqual(sum(row["flops"] for row in rows), FLOPS["aten::mm"])
         for one in trace.operators:
             if one["name"] == "aten::sum":
                 self.assertEqual((one["args"]["Input type"][1:3], one["args"]["Concrete Inputs"][1:3]),

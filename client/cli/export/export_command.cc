@@ -1,42 +1,19 @@
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <utility>
 
 #include "attach/base/reason.h"
 #include "attach/base/unique_fd.h"
 #include "client/cli/command.h"
 #include "client/cli/export/export_options.h"
+#include "client/cli/export/trace_input.h"
 #include "client/cli/messages.h"
 #include "client/cli/process_id.h"
 
 namespace ptrace_prof {
 namespace {
-
-Result<UniqueFd> OpenInput(const std::string& path) {
-  if (path == "-") {
-    return UniqueFd(::dup(STDIN_FILENO));
-  }
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.is_open()) {
-    return ErrnoError(errno, fmt::format("cannot open {}", path),
-                      "give the .pftrace that `record` wrote, or - for stdin");
-  }
-  struct stat info {};
-  if (::fstat(fd.get(), &info) == 0 && S_ISDIR(info.st_mode)) {
-    return Error{Code::kNotFound, fmt::format("{} is a directory", path), "name the .pftrace in it"};
-  }
-  unsigned char magic[2] = {};
-  if (::pread(fd.get(), magic, sizeof magic, 0) == sizeof magic && magic[0] == 0x1f && magic[1] == 0x8b) {
-    return Error{Code::kDataLoss, fmt::format("{} is compressed", path),
-                 fmt::format("decompress it first: gunzip -c {} | ptrace-prof export - -o OUTPUT", path)};
-  }
-  return fd;
-}
 
 class ExportCommand : public Command {
  public:
@@ -65,16 +42,13 @@ class ExportCommand : public Command {
     if (auto prepared = Prepare(); prepared.has_error()) {
       return static_cast<int>(Fail(prepared.error()));
     }
-    auto input = OpenInput(input_);
+    auto input = OpenTrace(input_);
     if (input.has_error()) {
       return static_cast<int>(Fail(input.error(), ExitCode::kBadTrace));
     }
     auto exported = ExportTrace(input.value().get(), options_, output_);
     if (exported.has_error()) {
-      Error error = std::move(exported).error();
-      if (error.reason == Reason::kNotATrace && input_ != "-") {
-        error.message = fmt::format("{}: {}", input_, error.message);
-      }
+      const Error error = NameTrace(std::move(exported).error(), input_);
       return static_cast<int>(Fail(error, ExportExitCode(error)));
     }
     ReportExport(exported.value(), output_);

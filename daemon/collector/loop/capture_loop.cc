@@ -114,7 +114,7 @@ void CaptureLoop::PollOthers(Nanos now, bool is_all) {
   }
   const Nanos known_until = stacks_->KnownUntil(now);
   for (const auto& other : others_) {
-    if (is_all || other->IsUrgent()) {
+    if (is_all || other->PollWithin().has_value()) {
       other->Poll(now, known_until);
     }
   }
@@ -133,6 +133,16 @@ void CaptureLoop::FinishOthers(Nanos now) {
     other->Finish(now);
   }
   others_.clear();
+}
+
+Nanos CaptureLoop::NextTurn(Nanos now) const {
+  Nanos next = next_flush_;
+  for (const auto& other : others_) {
+    if (const auto within = other->PollWithin(); within.has_value()) {
+      next = std::min(next, now + *within);
+    }
+  }
+  return next;
 }
 
 Result<void> CaptureLoop::Record() {
@@ -158,7 +168,7 @@ Result<void> CaptureLoop::Record() {
       PP_RETURN_IF_ERROR(Flush(now));
       next_flush_ = now + pace.flush_every;
     }
-    now = stacks_->Wait(next_flush_);
+    now = stacks_->Wait(NextTurn(now));
   }
   return {};
 }

@@ -45,6 +45,7 @@ class CaptureLoop {
   bool PrepareOthers();
   void ArmOthers(Nanos begun);
   void PollOthers(Nanos now, bool is_all);
+  Nanos NextTurn(Nanos now) const;
   Nanos Patience() const;
   void LeaveOthers(Nanos patience);
   void FinishOthers(Nanos now);

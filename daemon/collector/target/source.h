@@ -50,8 +50,9 @@ class Source {
   // `meanwhile` is called while the source waits. No patience: the process is gone.
   virtual void Disarm(Nanos patience, const std::function<void()>& meanwhile) = 0;
   virtual void Finish(Nanos now) = 0;
-  // Whether its buffers are small: it is polled at each turn of the loop.
-  virtual bool IsUrgent() const { return false; }
+  // For a source with small buffers: it is polled at each turn of the loop, and after this time at the latest. nullopt:
+  // before each flush.
+  virtual std::optional<Nanos> PollWithin() const { return std::nullopt; }
 };
 
 // The source that knows the positions of the threads: samples or calls. A capture has exactly one. It sets the pace.

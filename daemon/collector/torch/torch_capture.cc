@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "attach/base/clean_text.h"
 #include "attach/proc/maps.h"
 #include "attach/proc/procfs.h"
 #include "daemon/collector/calls/stub_boot.h"
@@ -22,6 +21,10 @@ constexpr Nanos kFirstLook = Nanos::FromMillis(5);
 constexpr Nanos kLeavesByItself = Nanos::FromMillis(20);  // at its next operator
 constexpr timespec kPause{0, 200'000};
 constexpr size_t kRecordsAtOnce = 16384;
+constexpr size_t kBusyRecords = PP_TORCH_MAX_RING_RECORDS / 32;  // of one ring, at one look
+constexpr Nanos kBusyPause = Nanos::FromMillis(1);
+constexpr Nanos kIdlePause =
+    Nanos::FromMillis(5);  // a full ring of a thread that runs an operator each us lasts longer
 
 }  // namespace
 
@@ -38,12 +41,7 @@ TorchCapture::TorchCapture(const RecordedProcess& target, const CaptureContext& 
       context_(context),
       writer_(target.pid),
       decoder_(target.memory,
-               [this](Tid tid, const Operator& one) {
-                 Operator clean = one;
-                 const std::string text = CleanText(one.name);
-                 clean.name = text;
-                 context_.writer.AddOperator(ThreadOf(tid), clean);
-               }),
+               [this](Tid tid, const Operator& one) { context_.writer.AddOperator(ThreadOf(tid), one); }),
       records_(kRecordsAtOnce) {}
 
 Result<void> TorchCapture::Prepare(const GoOn& go_on) {
@@ -144,6 +142,7 @@ void TorchCapture::DrainRing(size_t index) {
     return;
   }
   uint64_t left = reader.Waiting();
+  is_busy_ = is_busy_ || left > kBusyRecords;
   const Nanos now = MonotonicNow();  // no record is younger
   while (left > 0) {
     const size_t count = reader.Drain(std::span(records_).first(std::min<uint64_t>(left, records_.size())));
@@ -159,7 +158,12 @@ void TorchCapture::DrainRing(size_t index) {
   }
 }
 
+std::optional<Nanos> TorchCapture::PollWithin() const {
+  return is_over_ ? std::nullopt : std::optional(is_busy_ ? kBusyPause : kIdlePause);
+}
+
 void TorchCapture::Drain() {
+  is_busy_ = false;
   clock_.AddAnchor();
   for (size_t i = 0; i < injection_->arena.rings().size(); ++i) {
     DrainRing(i);

@@ -37,7 +37,7 @@ class TorchCapture final : public Source {
   void Poll(Nanos now, Nanos known_until) override;
   void Disarm(Nanos patience, const std::function<void()>& meanwhile) override;
   void Finish(Nanos now) override;
-  bool IsUrgent() const override { return !is_over_; }
+  std::optional<Nanos> PollWithin() const override;
 
  private:
   void Refuse(const Error& error);
@@ -56,6 +56,7 @@ class TorchCapture final : public Source {
   TorchDecoder decoder_;
   std::map<Tid, ThreadHandle> unknown_;  // threads without Python, by tid as the target sees it
   std::vector<pp_record> records_;
+  bool is_busy_ = false;  // the last look found much
   bool has_row_ = false;  // the hook knows where the fields are
   Nanos end_;
   bool is_over_ = false;  // nothing is recorded any more

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "attach/base/clean_text.h"
 #include "daemon/collector/torch/torch_inputs.h"
 
 namespace ptrace_prof {
@@ -85,7 +86,9 @@ void TorchDecoder::Take(Ring& ring, Nanos when) {
       TakeInputs(payload, sizeof op + (op.name_bytes + sizeof(pp_unit) - 1) / sizeof(pp_unit) * sizeof(pp_unit),
                  open.inputs);
       LearnFrom(open.inputs);
-      open.range.assign(reinterpret_cast<const char*>(payload.data()) + sizeof op, op.name_bytes);
+      open.range = op.name_bytes == 0
+                       ? std::string()
+                       : CleanText({reinterpret_cast<const char*>(payload.data()) + sizeof op, op.name_bytes});
       open.one.name = op.function != 0 ? NameOf(op.function) : std::string_view();
       open.one.handle = op.handle;
       open.one.sequence = std::max<int64_t>(op.sequence, -1);
@@ -193,9 +196,9 @@ bool TorchDecoder::Describe(Open& open) {
   open.one.scope = static_cast<OperatorScope>(read->scope);
   open.one.is_async = read->is_async;
   if (read->function != 0) {
-    open.one.name = names_.try_emplace(read->function, read->name).first->second;
+    open.one.name = names_.try_emplace(read->function, CleanText(read->name)).first->second;
   } else {
-    open.range = read->name;
+    open.range = CleanText(read->name);
   }
   return true;
 }
@@ -221,12 +224,13 @@ std::string_view TorchDecoder::NameOf(uint64_t schema) {
   if (row_ == nullptr || names_.size() >= kMostNames) {
     return {};
   }
-  return names_.emplace(schema, ReadSchemaName(RemoteAddr(schema), row_->fields, memory_).value_or("")).first->second;
+  return names_.emplace(schema, CleanText(ReadSchemaName(RemoteAddr(schema), row_->fields, memory_).value_or("")))
+      .first->second;
 }
 
 void TorchDecoder::LearnFrom(const std::vector<uint64_t>& inputs) {
-  if (list_tag_ == 0) {
-    list_tag_ = ListTagIn(inputs);
+  if (const uint32_t tag = list_tag_ == 0 ? ListTagIn(inputs) : 0; tag != 0) {
+    list_tag_ = tag;
     inputs_.clear();  // some numbers are booleans
   }
 }
@@ -235,9 +239,11 @@ const OperatorInputs* TorchDecoder::InputsOf(const std::vector<uint64_t>& words)
   if (inputs_.size() >= kMostInputs) {
     inputs_.clear();
   }
-  auto known = inputs_.find(words);
+  key_.assign(reinterpret_cast<const char*>(words.data()), words.size() * sizeof(uint64_t));
+  auto known = inputs_.find(key_);
   if (known == inputs_.end()) {
-    known = inputs_.emplace(words, DescribeInputs(words, list_tag_)).first;
+    known = inputs_.emplace(key_, DescribeInputs(words, list_tag_)).first;
+    known->second.number = ++last_inputs_;
   }
   return &known->second;
 }

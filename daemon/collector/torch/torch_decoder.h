@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -88,8 +87,10 @@ class TorchDecoder {
   Sink sink_;
   std::unordered_map<size_t, Ring> rings_;
   std::unordered_map<uint64_t, std::string> names_;         // by schema
+  std::string key_;                                         // scratch
   std::vector<const Open*> ended_;                          // scratch
-  std::map<std::vector<uint64_t>, OperatorInputs> inputs_;  // by the hook's words
+  std::unordered_map<std::string, OperatorInputs> inputs_;  // by the hook's words
+  uint32_t last_inputs_ = 0;                                // number of the newest
   uint32_t list_tag_ = 0;                                   // of lists in an IValue; 0: none was met
   size_t waiting_ = 0;                                      // operators without a row
   TorchCounts counts_;

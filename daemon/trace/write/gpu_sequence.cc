@@ -290,9 +290,8 @@ uint32_t GpuSequence::InputsIid(const OperatorInputs* inputs, WireEncoder& out) 
   if (inputs == nullptr) {
     return 0;
   }
-  const std::string key = fmt::format("{} {} {} {}", inputs->sizes, inputs->types, inputs->values, inputs->strides);
-  if (const auto known = inputs_.find(key); known != inputs_.end()) {
-    return known->second;
+  if (const uint32_t known = inputs_.Find(inputs->number); inputs->number != 0 && known != 0) {
+    return known;
   }
   const auto iid = static_cast<uint32_t>(kGpuStackSourceTexts.size()) + texts_;
   DefineText(
@@ -306,7 +305,9 @@ uint32_t GpuSequence::InputsIid(const OperatorInputs* inputs, WireEncoder& out) 
         });
       },
       out);
-  inputs_.emplace(key, iid);
+  if (inputs->number != 0) {
+    inputs_.Insert(inputs->number, iid);
+  }
   return iid;
 }
 
@@ -488,7 +489,7 @@ void GpuSequence::Reset() {
   shapes_.clear();
   stack_texts_.Clear();
   domains_.clear();
-  inputs_.clear();
+  inputs_.Clear();
   texts_ = 0;
   described_ = false;
   lanes_described_ = 1;

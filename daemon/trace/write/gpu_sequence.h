@@ -87,7 +87,7 @@ class GpuSequence {
   std::unordered_map<GpuShape, uint32_t, ShapeHash> shapes_;
   IidMap stack_texts_;  // StackId → iid
   std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> domains_;
-  std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> inputs_;
+  IidMap inputs_;  // OperatorInputs::number → iid
   std::array<int64_t, kLanes> lane_ends_{};
   NestingLanes nesting_{kLanes};
   size_t lanes_described_ = 1;

@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/cli/command.h"
+#include "client/cli/export/export_options.h"
+#include "client/cli/export/trace_input.h"
+#include "client/cli/messages.h"
+
+namespace ptrace_prof {
+namespace {
+
+template <typename Value>
+struct Choice {
+  std::string_view word;
+  Value value;
+};
+constexpr Choice<OperatorGrouping> kGroupings[] = {{"name", OperatorGrouping::kName},
+                                                   {"shape", OperatorGrouping::kShape}};
+// Also the words of torch.profiler.
+constexpr Choice<OperatorOrder> kOrders[] = {{"self", OperatorOrder::kSelf},
+                                             {"total", OperatorOrder::kTotal},
+                                             {"mean", OperatorOrder::kMean},
+                                             {"count", OperatorOrder::kCount},
+                                             {"flops", OperatorOrder::kFlops},
+                                             {"name", OperatorOrder::kName},
+                                             {"self_cpu_time_total", OperatorOrder::kSelf},
+                                             {"cpu_time_total", OperatorOrder::kTotal},
+                                             {"cpu_time", OperatorOrder::kMean}};
+constexpr Choice<TableForm> kForms[] = {
+    {"text", TableForm::kText}, {"json", TableForm::kJson}, {"csv", TableForm::kCsv}};
+
+template <typename Value, size_t count>
+std::string WordsOf(const Choice<Value> (&choices)[count]) {
+  std::string words;
+  for (const auto& choice : choices) {
+    words += fmt::format("{}{}", words.empty() ? "" : ", ", choice.word);
+  }
+  return words;
+}
+
+template <typename Value, size_t count>
+Result<Value> Choose(const Choice<Value> (&choices)[count], std::string_view option, const std::string& word) {
+  for (const auto& choice : choices) {
+    if (choice.word == word) {
+      return choice.value;
+    }
+  }
+  return Error{Code::kInvalidArgument, fmt::format("{} {}: there is no such choice", option, word),
+               fmt::format("choose one of {}", WordsOf(choices))};
+}
+
+class TableCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("trace", input_, "The trace: a .pftrace file, or - for standard input")->required();
+    app.add_option("-o,--output", output_, "Where to write (default: -, standard output)");
+    app.add_option("--group-by", group_,
+                   fmt::format("One row for each: {} (of the inputs; needs --record-shapes)", WordsOf(kGroupings)))
+        ->type_name("WHAT");
+    app.add_option("--sort-by", order_, fmt::format("Largest first: {} (default: self)", WordsOf(kOrders)))
+        ->type_name("COLUMN");
+    app.add_option("--row-limit", table_.rows, "At most that many rows; 0: all (default: 100)")->type_name("N");
+    app.add_option("-f,--format", form_, fmt::format("{} (default: text)", WordsOf(kForms)))->type_name("FORMAT");
+    app.add_option("--threads", options_.threads, "Only these threads, by id or name")->delimiter(',');
+    app.footer(
+        "Examples:\n  ptrace-prof record --pid PID --torch on --record-shapes -d 10 -o run.pftrace\n"
+        "  ptrace-prof table run.pftrace\n"
+        "  ptrace-prof table run.pftrace --group-by shape --sort-by flops --row-limit 10\n");
+  }
+
+  int Run(const CommandContext&) override {
+    if (auto prepared = Prepare(); prepared.has_error()) {
+      return static_cast<int>(Fail(prepared.error()));
+    }
+    auto input = OpenTrace(input_);
+    if (input.has_error()) {
+      return static_cast<int>(Fail(input.error(), ExitCode::kBadTrace));
+    }
+    auto exported = ExportTrace(input.value().get(), options_, output_);
+    if (exported.has_error()) {
+      const Error error = NameTrace(std::move(exported).error(), input_);
+      return static_cast<int>(Fail(error, ExportExitCode(error)));
+    }
+    return 0;
+  }
+
+ private:
+  Result<void> Prepare() {
+    PP_ASSIGN_OR_RETURN(table_.grouping, Choose(kGroupings, "--group-by", group_));
+    PP_ASSIGN_OR_RETURN(table_.order, Choose(kOrders, "--sort-by", order_));
+    PP_ASSIGN_OR_RETURN(table_.form, Choose(kForms, "--format", form_));
+    options_.table = table_;
+    options_.format = ExportFormat::kText;
+    return {};
+  }
+
+  std::string input_;
+  std::string output_ = "-";
+  std::string group_ = "name";
+  std::string order_ = "self";
+  std::string form_ = "text";
+  OperatorTableOptions table_;
+  ExportOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeTableCommand() { return std::make_unique<TableCommand>(); }
+
+}  // namespace ptrace_prof
