@@ -37,6 +37,7 @@ typedef struct pp_torch_arena {
   uint32_t leave_cause;  // pp_leave_cause
   uint32_t pad0;
   uint64_t without_ring;  // operators of threads for which no ring was free
+  uint64_t unreadable;    // operators that the process could not copy: it may not call process_vm_readv
   uint64_t inputs_off;    // != 0: tensors are of no known layout, so that no inputs are recorded
   // Written by the collector.
   uint64_t lease;  // clock value after which the hook leaves on its own
@@ -44,11 +45,11 @@ typedef struct pp_torch_arena {
   pp_torch_row row;
 } pp_torch_arena;
 PP_STATIC_ASSERT(offsetof(pp_torch_arena, state) == 48, "fixed");
-PP_STATIC_ASSERT(offsetof(pp_torch_arena, lease) == 88, "fixed");
-PP_STATIC_ASSERT(sizeof(pp_torch_arena) == 136, "fixed");
+PP_STATIC_ASSERT(offsetof(pp_torch_arena, lease) == 96, "fixed");
+PP_STATIC_ASSERT(sizeof(pp_torch_arena) == 144, "fixed");
 
 #define PP_TORCH_ARENA_SIZE(rings, records) PP_FREED_OFFSET(rings, (uint64_t)(records))
-#define PP_TORCH_MAX_ARENA (256ull << 20) /* the address range that the target reserves for it */
+#define PP_TORCH_MAX_ARENA (64ull << 20) /* the address range that the target reserves for it */
 
 // PP_EXTENDED_OP: the begin of an operator or range whose row is known. The name of a range follows, without a zero, in
 // ⌈name_bytes / 16⌉ units. The words after that are its inputs.

@@ -101,6 +101,8 @@ void TorchArena::SetRow(const pp_torch_row& row) {
   Store(to.is_set, is_set);
 }
 
+bool TorchArena::is_unreadable() const { return Load(head().unreadable) != 0; }
+
 bool TorchArena::inputs_off() const { return Load(head().inputs_off) != 0; }
 
 uint64_t TorchArena::without_ring() const { return Load(head().without_ring); }

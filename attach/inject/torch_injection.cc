@@ -58,7 +58,7 @@ Result<TorchInjection> InjectTorch(const InjectionTarget& target, RemoteMemory& 
                                    const Patience& patience) {
   const Nanos begin = MonotonicNow();
   const TorchArenaShape shape = ShapeOf(image.boot());
-  PP_ASSIGN_OR_RETURN(const TargetFiles files, CheckEntry(target, kTorchHook, shape.size(), kHookBytes));
+  PP_ASSIGN_OR_RETURN(const TargetFiles files, CheckEntry(target, kTorchHook, PP_TORCH_MAX_ARENA, kHookBytes));
   MemoryTaker<TorchArena, TorchArenaShape> taker(target.pid, files, kTorchHook, shape,
                                                  [&] { return FailureOf(target.pid, memory, shape.nonce); });
   const StubEntry entry{image.package(), image.reported(),

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "daemon/export/format_exporter.h"
+#include "daemon/export/number_text.h"
 #include "daemon/export/span_feed.h"
 #include "daemon/export/trace_copy.h"
 
@@ -107,6 +108,10 @@ Result<void> ReadAll(int input_fd, TraceReader& reader, const Output& out) {
   return {};
 }
 
+bool ShowsOperators(const std::optional<ExportFormat>& format) {
+  return format == ExportFormat::kText || format == ExportFormat::kChrome;
+}
+
 Result<ExportSummary> ExportSpans(int input_fd, Factory factory, const ExportOptions& options,
                                   const std::string& output_path, Output& out) {
   ExportSummary summary;
@@ -126,6 +131,12 @@ Result<ExportSummary> ExportSpans(int input_fd, Factory factory, const ExportOpt
   summary.filtered = recording.filtered;
   summary.skipped = recording.skipped;
   summary.cut = recording.cut;
+  if (recording.operators > 0 && !options.table && !ShowsOperators(options.format)) {
+    summary.notes.push_back(
+        fmt::format("The {} operators of PyTorch are not in this file. Record with -o RUN.pftrace: `ptrace-prof table` "
+                    "and the formats text, chrome and perfetto show them.",
+                    WithCommas(recording.operators)));
+  }
   if (recording.samples == 0 && recording.gpu_operations == 0) {
     summary.notes.push_back(recording.filtered > 0 ? "The filters left out everything."
                                                    : "Nothing was recorded: the trace has no samples and no calls.");

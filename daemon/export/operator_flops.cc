@@ -108,7 +108,8 @@ Count Convolution(const Inputs& inputs, const ConvolutionArguments& at) {
     }
     const uint64_t reach = *dilation * (weight[i + 2] - 1) + 1;
     const uint64_t padded = image[i + 2] + 2 * *padding;
-    places *= padded < reach ? 0 : static_cast<double>((padded - reach) / *stride + 1);
+    const uint64_t windows = padded < reach ? 0 : (padded - reach) / *stride + 1;
+    places *= static_cast<double>(windows);
   }
   return 2 * places * Product(weight);  // weight: out channels, in channels / groups, kernel
 }

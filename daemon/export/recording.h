@@ -45,6 +45,7 @@ struct Recording {
   std::vector<GpuDevice> gpu_devices;
   std::vector<GpuQueue> gpu_queues;                                  // by GpuQueueId
   std::map<std::pair<uint64_t, Pid>, GpuAccounting> gpu_accounting;  // by capture
+  uint64_t operators = 0;                                            // of PyTorch, in selected threads
   uint64_t gpu_operations = 0;                                       // exported
   Nanos gpu_first;
   Nanos gpu_last;

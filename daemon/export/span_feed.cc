@@ -267,6 +267,7 @@ void SpanFeed::OnOperator(TrackId track, const Operator& one) {
   Operator bounded = one;
   bounded.begin = Bounded(one.begin);
   bounded.end = std::max(Bounded(one.end), bounded.begin);
+  ++recording_.operators;
   gpu_sink_->OnOperator(track, bounded);
 }
 

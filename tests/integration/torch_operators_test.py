@@ -13,11 +13,11 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import case, profiler  # noqa: E402
+from support import case, profiler, soak  # noqa: E402
 
 PACKAGES = "usr/lib/python3/dist-packages"
 STEPS = 10
-CYCLES = int(os.environ.get("PTRACE_PROF_TORCH_CYCLES", "6"))
+CYCLES = 1000 if soak.FULL else 6
 SEED = 20261128
 # The counts of ten steps, on every version: from PyTorch's own profiler.
 WITH_SEQUENCE, WITH_FORWARD, ARROWS = 1050, 600, 300

@@ -69,7 +69,10 @@ static PP_COLD void write_raw(pp_ring* ring, uint64_t now, const char* object) {
   pp_torch_raw* raw = &said.raw;
   __builtin_memset(raw, 0, sizeof *raw);
   const uint64_t copied = pp_torch_copy((uint64_t)object, raw->object, sizeof raw->object);
-  if (copied < PP_TORCH_AT_FUNCTION + sizeof(uint64_t)) return;
+  if (copied < PP_TORCH_AT_FUNCTION + sizeof(uint64_t)) {
+    __atomic_fetch_add(&pp_torch_self.arena->unreadable, 1, __ATOMIC_RELAXED);
+    return;
+  }
   const uint64_t name = *(const uint64_t*)(raw->object + PP_TORCH_AT_FUNCTION);
   raw->has_name = pp_torch_copy(name - PP_TORCH_BEFORE_NAME, raw->name, sizeof raw->name) == sizeof raw->name;
   const uint32_t at =

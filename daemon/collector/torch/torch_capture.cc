@@ -187,7 +187,14 @@ void TorchCapture::Poll(Nanos /*now*/, Nanos /*known_until*/) {
   }
   Renew();
   Drain();
-  if (decoder_.is_hopeless()) {
+  if (injection_->arena.is_unreadable()) {
+    injection_->arena.AskToLeave();
+    Refuse(Because(Reason::kTorchUnsupported,
+                   fmt::format("process {} may not read its own memory with process_vm_readv (a system call filter of "
+                               "its container)",
+                               target_.pid.value),
+                   "allow that call"));
+  } else if (decoder_.is_hopeless()) {
     injection_->arena.AskToLeave();
     Refuse({Code::kUnimplemented,
             fmt::format("the PyTorch of process {} describes its operators in an unknown way", target_.pid.value),
