@@ -55,6 +55,7 @@ pp_fuzzer_if(fuzz_frame_walker SOURCES fuzz/fuzz_frame_walker.cc DEPS pp_symboli
 pp_fuzzer_if(fuzz_trace_reader SOURCES fuzz/fuzz_trace_reader.cc DEPS pp_daemon_trace)
 pp_fuzzer_if(fuzz_call_replayer SOURCES fuzz/fuzz_call_replayer.cc DEPS pp_daemon_collector)
 pp_fuzzer_if(fuzz_gpu_decoder SOURCES fuzz/fuzz_gpu_decoder.cc DEPS pp_daemon_collector)
+pp_fuzzer_if(fuzz_torch_decoder SOURCES fuzz/fuzz_torch_decoder.cc DEPS pp_daemon_collector pp_daemon_export)
 pp_fuzzer_if(fuzz_request SOURCES fuzz/fuzz_request.cc DEPS pp_rpc_messages)
 pp_fuzzer_if(fuzz_launch SOURCES fuzz/fuzz_launch.cc DEPS pp_daemon_launcher)
 pp_fuzzer_if(fuzz_launcher SOURCES fuzz/fuzz_launcher.cc DEPS pp_daemon_server_captures)
