@@ -19,7 +19,7 @@ class ManyThreadsTrace(case.Case):
                 recorded = profiler.must("record", "--pid", target.pid, "--mode", "trace", "-d", "100ms", "-o", output)
                 self.assertRegex(recorded.errors, r"returns without a call 0")  # there are many rings, and they are small
                 stacks = profiler.must("export", output, "--format", "collapsed", "-o", "-").output
-                self.assertRegex(stacks, r"\bstep\b")
+                self.assertRegex(stacks, r"\b(step|is_set)\b")  # on a busy machine, it gets to one of them only
                 waiting = {line.rsplit(" ", 1)[0] for line in stacks.splitlines() if "begins" in line and "waits_in_epoll" in line}
                 self.assertEqual(len(waiting), WAITING)
             self.assertUnharmed(target.pid)
