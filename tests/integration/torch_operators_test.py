@@ -243,8 +243,11 @@ class Refused(case.Case):
     def test_without_pytorch(self):
         target = self.start("longsleep.py")
         with tempfile.TemporaryDirectory() as folder:
-            finished = profiler.must("record", "--pid", target.pid, "--torch", "on", "--duration", "200ms",
-                                     "-o", pathlib.Path(folder, "out.pftrace"))
+            trace = pathlib.Path(folder, "out.pftrace")
+            finished = profiler.must("record", "--pid", target.pid, "--torch", "on", "--duration", "200ms", "-o", trace)
+            table = profiler.run("table", trace)
+        self.assertNotEqual(table.status, 0)
+        self.assertIn("error: the trace has no operators of PyTorch", table.errors)
         self.assertIn("note: PyTorch's operators are not recorded: process "
                       f"{target.pid} has not loaded PyTorch (libtorch_cpu.so)", finished.errors)
         self.assertRegex(finished.errors, r"(?m)^\d+ samples in ")

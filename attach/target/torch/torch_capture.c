@@ -97,15 +97,24 @@ static void end_earlier(void) {
   if (pp_torch_self.arena->leave || pp_torch_now() > pp_torch_self.arena->lease) pp_torch_leave(PP_LEAVE_ASKED);
 }
 
+// This process was forked while its parent was recorded. The shared memory was never mapped here, and its address may be
+// in use for something else. The inherited callback does nothing, but it may not have asked for inputs.
+static void forget_parent(void) {
+  __atomic_store_n(&pp_torch_self.private_page, (pp_private*)0, __ATOMIC_SEQ_CST);
+  if (pp_torch_self.callback) PP_TORCH_FUNCTION(void (*)(uint64_t), remove_callback)(pp_torch_self.callback);
+  pp_torch_self.callback = 0;
+  pp_torch_self.arena = 0;
+  pp_torch_self.arena_size = 0;
+  pp_torch_self.leaving = 0;  // set by a thread that does not exist here
+  pp_close_sealed_file(&pp_torch_self.file);
+  __atomic_store_n(&pp_torch_boot_block.busy, 0, __ATOMIC_RELEASE);
+}
+
 int pp_torch_enter(void* unused) {
   (void)unused;
   if (!is_target()) return 0;  // a forked copy of the queued call, or of the script that loads us
   const pp_private* inherited = __atomic_load_n(&pp_torch_self.private_page, __ATOMIC_ACQUIRE);
-  if (inherited && inherited->magic != PP_PRIVATE_MAGIC) {
-    pp_torch_boot_block.error = PP_ERROR_TARGET_PID;  // forked while its parent was recorded: its callbacks do nothing
-    __atomic_store_n(&pp_torch_boot_block.served, pp_torch_boot_block.nonce, __ATOMIC_RELEASE);
-    return 0;
-  }
+  if (inherited && inherited->magic != PP_PRIVATE_MAGIC) forget_parent();
   end_earlier();
   uint64_t expected = 0;
   if (!__atomic_compare_exchange_n(&pp_torch_boot_block.busy, &expected, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {

@@ -154,6 +154,8 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::CreateCapture(grpc::CallbackServer
     look.mutable_spec()->set_mode(v1::MODE_SAMPLE);  // as for a dump
     look.mutable_spec()->clear_trace();
     look.mutable_spec()->clear_gpu();
+    look.mutable_spec()->clear_torch();
+    look.mutable_spec()->clear_record_shapes();
     look.mutable_spec()->clear_force();
     look.mutable_spec()->mutable_sample()->set_no_subprocesses(true);
     *response->mutable_spec() = request->spec();
