@@ -18,7 +18,7 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr Nanos kLease = Nanos::FromMillis(800);  // short, but not so short that a busy machine starves it
+constexpr Nanos kLease = Nanos::FromMillis(1500);  // short, but not so short that a busy machine starves it
 // The lease while the threads are stopped one by one, each of which may wait for a CPU. Nothing is recorded yet.
 constexpr Nanos kArmingLease = Nanos::FromSeconds(3);
 constexpr Nanos kEntryPatience = Nanos::FromSeconds(10);
