@@ -43,6 +43,7 @@ constexpr std::string_view kTypes[] = {"unsigned char",
                                        "short unsigned int",
                                        "unsigned int",
                                        "long unsigned int"};
+constexpr std::string_view kRest = R"(, "...")";  // stands for elements that were not recorded
 constexpr double kMostWhole = 1e10;
 
 // As c10::IValue prints it: whole numbers with a point.
@@ -65,6 +66,7 @@ class InputReader {
  public:
   InputReader(std::span<const uint64_t> words, uint32_t list_tag) : words_(words), list_tag_(list_tag) {}
 
+  bool is_cut() const { return is_cut_; }  // the hook had no room for the rest
   // False: there are no more.
   bool Next(Element& element, bool is_inner = false) {
     element = {};
@@ -79,6 +81,7 @@ class InputReader {
       case PP_TORCH_INPUT_UNDEFINED:
       case PP_TORCH_INPUT_UNKNOWN: element.is_tensor = true; return true;
       case PP_TORCH_INPUT_OTHER: return true;
+      case PP_TORCH_INPUT_CUT: is_cut_ = true; return false;
       default: return false;
     }
   }
@@ -140,9 +143,10 @@ class InputReader {
       values += fmt::format("{}{}", separator, element.value);
     }
     if (has_tensors) {
+      const std::string_view rest = is_whole ? "" : kRest;
       list.type = "TensorList";
-      list.sizes = fmt::format("[{}]", sizes);
-      list.strides = fmt::format("[{}]", strides);
+      list.sizes = fmt::format("[{}{}]", sizes, rest);
+      list.strides = fmt::format("[{}{}]", strides, rest);
     } else {
       list.type = "ScalarList";
       list.value = fmt::format("[{}{}]", values, is_whole ? "" : ", ...");
@@ -153,6 +157,7 @@ class InputReader {
   const std::span<const uint64_t> words_;
   const uint32_t list_tag_;
   size_t at_ = 0;
+  bool is_cut_ = false;
 };
 
 }  // namespace
@@ -186,7 +191,7 @@ OperatorInputs DescribeInputs(std::span<const uint64_t> words, uint32_t list_tag
     inputs.values += fmt::format("{}\"{}\"", separator, element.value);
   }
   for (std::string* text : {&inputs.sizes, &inputs.strides, &inputs.types, &inputs.values}) {
-    *text = "[" + *text + "]";
+    *text = fmt::format("[{}{}]", *text, reader.is_cut() ? kRest : "");
   }
   return inputs;
 }

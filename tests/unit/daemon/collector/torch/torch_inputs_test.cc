@@ -51,8 +51,8 @@ TEST(TorchInputs, AreWrittenAsKinetoDoes) {
                                        PP_TORCH_INPUT(PP_TORCH_INPUT_UNDEFINED, PP_TORCH_TAG_TENSOR, 0, 0, 0),
                                        0};
   const OperatorInputs inputs = DescribeInputs(words, kListTag);
-  EXPECT_EQ(inputs.sizes, "[[64, 32], [], [], [], [], [], [[], [3]], [], []]");
-  EXPECT_EQ(inputs.strides, "[[32, 1], [], [], [], [], [], [[], [1]], [], []]");
+  EXPECT_EQ(inputs.sizes, "[[64, 32], [], [], [], [], [], [[], [3], \"...\"], [], []]");
+  EXPECT_EQ(inputs.strides, "[[32, 1], [], [], [], [], [], [[], [1], \"...\"], [], []]");
   EXPECT_EQ(inputs.types, R"(["float", "Scalar", "Scalar", "Scalar", "Scalar", "ScalarList", "TensorList", "", ""])");
   EXPECT_EQ(inputs.values, R"(["", "-100", "0.", "0.001", "True", "[0, 1]", "", "", ""])");
   EXPECT_EQ(ListTagIn(words), kListTag);
@@ -68,6 +68,12 @@ TEST(TorchInputs, ABooleanNeedsTheTagOfLists) {
 TEST(TorchInputs, ALongListSaysSo) {
   const std::vector<uint64_t> words = {List(1, 100), Number(PP_TORCH_TAG_INT), 7};
   EXPECT_EQ(DescribeInputs(words, kListTag).values, R"(["[7, ...]"])");
+}
+
+TEST(TorchInputs, WhatHadNoRoomIsMarked) {
+  const std::vector<uint64_t> words = {Tensor(kFloat, 1), 3, 1, PP_TORCH_INPUT(PP_TORCH_INPUT_CUT, 0, 0, 0, 9)};
+  EXPECT_EQ(DescribeInputs(words, kListTag).sizes, R"([[3], "..."])");
+  EXPECT_EQ(DescribeInputs(words, kListTag).types, R"(["float", "..."])");
 }
 
 TEST(TorchInputs, AnyPrefixAndAnyWordsAreTaken) {
