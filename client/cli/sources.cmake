@@ -25,7 +25,7 @@ pp_library(client/cli
     cli/inspect/dump_text.cc
     cli/embedded.cc
     cli/exit_code.cc
-    cli/export/export_command.cc cli/export/table_command.cc cli/export/trace_input.cc
+    cli/export/export_command.cc cli/export/table_command.cc cli/export/export_file.cc
     cli/export/export_options.cc
     cli/help_format.cc
     cli/inspect/answer_stream.cc

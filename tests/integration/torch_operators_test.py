@@ -85,8 +85,7 @@ class TorchCase(case.Case):
     def recording(self, *options):
         recording = profiler.Recording(self.target.pid, *options)
         self.addCleanup(recording.remove)
-        recording.begun()
-        time.sleep(0.3)
+        recording.begun()  # every source is armed then
         return recording
 
     def end(self, recording):

@@ -8,7 +8,7 @@
 #include "attach/base/unique_fd.h"
 #include "client/cli/command.h"
 #include "client/cli/export/export_options.h"
-#include "client/cli/export/trace_input.h"
+#include "client/cli/export/export_file.h"
 #include "client/cli/messages.h"
 #include "client/cli/process_id.h"
 
@@ -42,17 +42,7 @@ class ExportCommand : public Command {
     if (auto prepared = Prepare(); prepared.has_error()) {
       return static_cast<int>(Fail(prepared.error()));
     }
-    auto input = OpenTrace(input_);
-    if (input.has_error()) {
-      return static_cast<int>(Fail(input.error(), ExitCode::kBadTrace));
-    }
-    auto exported = ExportTrace(input.value().get(), options_, output_);
-    if (exported.has_error()) {
-      const Error error = NameTrace(std::move(exported).error(), input_);
-      return static_cast<int>(Fail(error, ExportExitCode(error)));
-    }
-    ReportExport(exported.value(), output_);
-    return 0;
+    return static_cast<int>(ExportFile(input_, options_, output_));
   }
 
  private:

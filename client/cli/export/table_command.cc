@@ -9,7 +9,7 @@
 
 #include "client/cli/command.h"
 #include "client/cli/export/export_options.h"
-#include "client/cli/export/trace_input.h"
+#include "client/cli/export/export_file.h"
 #include "client/cli/messages.h"
 
 namespace ptrace_prof {
@@ -78,16 +78,7 @@ class TableCommand : public Command {
     if (auto prepared = Prepare(); prepared.has_error()) {
       return static_cast<int>(Fail(prepared.error()));
     }
-    auto input = OpenTrace(input_);
-    if (input.has_error()) {
-      return static_cast<int>(Fail(input.error(), ExitCode::kBadTrace));
-    }
-    auto exported = ExportTrace(input.value().get(), options_, output_);
-    if (exported.has_error()) {
-      const Error error = NameTrace(std::move(exported).error(), input_);
-      return static_cast<int>(Fail(error, ExportExitCode(error)));
-    }
-    return 0;
+    return static_cast<int>(ExportFile(input_, options_, output_));
   }
 
  private:

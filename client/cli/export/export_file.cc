@@ -1,4 +1,4 @@
-#include "client/cli/export/trace_input.h"
+#include "client/cli/export/export_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -8,8 +8,12 @@
 #include <cerrno>
 
 #include "attach/base/reason.h"
+#include "attach/base/unique_fd.h"
+#include "client/cli/export/export_options.h"
+#include "client/cli/messages.h"
 
 namespace ptrace_prof {
+namespace {
 
 Result<UniqueFd> OpenTrace(const std::string& path) {
   if (path == "-") {
@@ -32,11 +36,23 @@ Result<UniqueFd> OpenTrace(const std::string& path) {
   return fd;
 }
 
-Error NameTrace(Error error, const std::string& path) {
-  if (error.reason == Reason::kNotATrace && path != "-") {
-    error.message = fmt::format("{}: {}", path, error.message);
+}  // namespace
+
+ExitCode ExportFile(const std::string& input, const ExportOptions& options, const std::string& output) {
+  const auto opened = OpenTrace(input);
+  if (opened.has_error()) {
+    return Fail(opened.error(), ExitCode::kBadTrace);
   }
-  return error;
+  const auto exported = ExportTrace(opened.value().get(), options, output);
+  if (exported.has_error()) {
+    Error error = exported.error();
+    if (error.reason == Reason::kNotATrace && input != "-") {
+      error.message = fmt::format("{}: {}", input, error.message);
+    }
+    return Fail(error, ExportExitCode(error));
+  }
+  ReportExport(exported.value(), output);
+  return ExitCode::kOk;
 }
 
 }  // namespace ptrace_prof
