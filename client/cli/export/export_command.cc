@@ -7,8 +7,8 @@
 #include "attach/base/reason.h"
 #include "attach/base/unique_fd.h"
 #include "client/cli/command.h"
-#include "client/cli/export/export_options.h"
 #include "client/cli/export/export_file.h"
+#include "client/cli/export/export_options.h"
 #include "client/cli/messages.h"
 #include "client/cli/process_id.h"
 

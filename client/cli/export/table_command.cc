@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "client/cli/command.h"
-#include "client/cli/export/export_options.h"
 #include "client/cli/export/export_file.h"
+#include "client/cli/export/export_options.h"
 #include "client/cli/messages.h"
 
 namespace ptrace_prof {
