@@ -97,12 +97,15 @@ typedef struct pp_unit {
 } pp_unit;
 PP_STATIC_ASSERT(sizeof(pp_unit) == sizeof(pp_record), "in the place of one");
 
-// OP, OP_RAW, OP_END: of PyTorch's operators (torch_arena.h).
+// All of PyTorch: its operators and its memory (torch_arena.h).
 #define PP_FOR_EACH_EXTENDED(X)  \
   X(NONE, 0) /* never written */ \
   X(OP, 1)                       \
   X(OP_RAW, 2)                   \
-  X(OP_END, 3)
+  X(OP_END, 3)                   \
+  X(ALLOCATED, 4)                \
+  X(FREED, 5)                    \
+  X(MEMORY, 6)
 
 enum pp_extended_kind {
 #define PP_EXTENDED_ENUM(name, kind) PP_EXTENDED_##name = (kind),

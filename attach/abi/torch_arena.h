@@ -7,7 +7,7 @@
 // the target's pp_private, which the kernel wipes in a forked child.
 //
 // All records are extended ones (record.h), and LOST with LOST_END. Their word identifies the RecordFunction object
-// while it exists (PP_TORCH_KEY).
+// while it exists (PP_TORCH_KEY), or for a MEMORY the device.
 #ifndef PTRACE_PROF_ATTACH_ABI_TORCH_ARENA_H_
 #define PTRACE_PROF_ATTACH_ABI_TORCH_ARENA_H_
 
@@ -39,14 +39,15 @@ typedef struct pp_torch_arena {
   uint64_t without_ring;  // operators of threads for which no ring was free
   uint64_t unreadable;    // operators that the process could not copy: it may not call process_vm_readv
   uint64_t inputs_off;    // != 0: tensors are of no known layout, so that no inputs are recorded
+  uint64_t memory_slots;  // pp_torch_boot.memory: how many of them lead to the hook
   // Written by the collector.
   uint64_t lease;  // clock value after which the hook leaves on its own
   uint64_t leave;  // != 0: leave at the next operator
   pp_torch_row row;
 } pp_torch_arena;
 PP_STATIC_ASSERT(offsetof(pp_torch_arena, state) == 48, "fixed");
-PP_STATIC_ASSERT(offsetof(pp_torch_arena, lease) == 96, "fixed");
-PP_STATIC_ASSERT(sizeof(pp_torch_arena) == 144, "fixed");
+PP_STATIC_ASSERT(offsetof(pp_torch_arena, lease) == 104, "fixed");
+PP_STATIC_ASSERT(sizeof(pp_torch_arena) == 152, "fixed");
 
 #define PP_TORCH_ARENA_SIZE(rings, records) PP_FREED_OFFSET(rings, (uint64_t)(records))
 #define PP_TORCH_MAX_ARENA (64ull << 20) /* the address range that the target reserves for it */
@@ -79,6 +80,23 @@ PP_STATIC_ASSERT(sizeof(pp_torch_raw) % sizeof(pp_unit) == 0, "whole units");
 PP_STATIC_ASSERT(sizeof(pp_torch_raw) / 16 + 64 / 2 <= PP_MAX_UNITS, "with all inputs");
 
 // PP_EXTENDED_OP_END has no payload.
+
+// PP_EXTENDED_ALLOCATED, PP_EXTENDED_FREED: of the allocator of CPU memory, which does not say the size of what it
+// frees. PP_EXTENDED_MEMORY: what another allocator reports.
+typedef struct pp_torch_block {
+  uint64_t address;
+  int64_t bytes;  // < 0: freed
+} pp_torch_block;
+typedef struct pp_torch_reported {
+  pp_torch_block block;
+  uint64_t allocated;  // then, in all, on this device
+  uint64_t reserved;
+} pp_torch_reported;
+PP_STATIC_ASSERT(sizeof(pp_torch_block) == sizeof(pp_unit) && sizeof(pp_torch_reported) == 2 * sizeof(pp_unit),
+                 "units");
+// c10::Device: an int8 for its type, an int8 for its index.
+#define PP_TORCH_DEVICE_TYPE(device) ((uint8_t)(device))
+#define PP_TORCH_DEVICE_INDEX(device) ((int8_t)((device) >> 8))
 
 // An input: a head word, then what its kind says. 0: no more inputs.
 enum pp_torch_input {

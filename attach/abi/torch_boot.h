@@ -9,17 +9,23 @@
 #include "attach/abi/boot_head.h"
 #include "attach/abi/torch_row.h"
 
-#define PP_TORCH_ABI_VERSION 1u
+#define PP_TORCH_ABI_VERSION 2u
 #define PP_TORCH_BOOT_MAGIC_0 0x686372742d707066ull
 #define PP_TORCH_BOOT_MAGIC_1 0x6b6f6f682d746f00ull
 
-// Functions of the target: of its interpreter, of the vDSO, and of its libtorch_cpu. X(name, symbol).
-#define PP_TORCH_FOR_EACH_FUNCTION(X)                                        \
-  X(PyModuleDef_Init, "PyModuleDef_Init")                                    \
-  X(clock_gettime, "__vdso_clock_gettime") /* only for PP_CLOCK_MONOTONIC */ \
-  X(add_callback, "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE")  \
-  X(remove_callback, "_ZN2at14removeCallbackEm")                             \
-  X(thread_id, "_ZN2at14RecordFunction15currentThreadIdEv") /* a small number, never used for two threads */
+// Functions of the target: of its interpreter, of the vDSO, of its libtorch_cpu and libc10. X(name, symbol).
+#define PP_TORCH_FOR_EACH_FUNCTION(X)                                                                        \
+  X(PyModuleDef_Init, "PyModuleDef_Init")                                                                    \
+  X(clock_gettime, "__vdso_clock_gettime") /* only for PP_CLOCK_MONOTONIC */                                 \
+  X(add_callback, "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE")                                  \
+  X(remove_callback, "_ZN2at14removeCallbackEm")                                                             \
+  X(thread_id, "_ZN2at14RecordFunction15currentThreadIdEv") /* a small number, never used for two threads */ \
+  /* Only with a slot that calls them. */                                                                    \
+  X(memory_new, "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm")                                                \
+  X(memory_delete, "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv")                                           \
+  X(memory_report, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE")
+// memory_report up to 2.0
+#define PP_TORCH_MEMORY_REPORT_BEFORE "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE"
 
 enum pp_torch_function {
 #define PP_TORCH_FUNCTION_ENUM(name, symbol) PP_TORCH_FN_##name,
@@ -34,6 +40,15 @@ enum pp_torch_boot_flag {
   PP_TORCH_BOOT_INPUTS = 1,       // also record what operators get: shapes, types and numbers
   PP_TORCH_BOOT_OLD_STRINGS = 2,  // built with the C++ ABI before GCC 5's
 };
+
+// A slot of a global offset table, through which a library of PyTorch calls a function that is to be recorded. As long
+// as the capture lasts, it leads to the hook.
+typedef struct pp_torch_slot_of {
+  uint64_t at;        // 0: none
+  uint32_t function;  // PP_TORCH_FN_memory_*
+  uint32_t access;    // of its page, as mprotect(2) takes it
+} pp_torch_slot_of;
+#define PP_TORCH_MEMORY_SLOTS 16u
 
 typedef struct pp_torch_boot {
   uint64_t magic[2];
@@ -57,11 +72,12 @@ typedef struct pp_torch_boot {
   uint64_t served;
   char arena_name[40];  // name of the memfd, zero-terminated
   uint64_t functions[PP_TORCH_FN_CAPACITY];
-  pp_torch_tensor tensors[PP_TORCH_TENSOR_ROWS];  // sizes = 0: no row
+  pp_torch_tensor tensors[PP_TORCH_TENSOR_ROWS];   // sizes = 0: no row
+  pp_torch_slot_of memory[PP_TORCH_MEMORY_SLOTS];  // those to record; none: no memory is recorded
 } pp_torch_boot;
 
 PP_ASSERT_BOOT_HEAD(pp_torch_boot, arena_name);
 PP_STATIC_ASSERT(offsetof(pp_torch_boot, functions) == 144, "fixed");
-PP_STATIC_ASSERT(sizeof(pp_torch_boot) == 336, "fixed");
+PP_STATIC_ASSERT(sizeof(pp_torch_boot) == 592, "fixed");
 
 #endif  // PTRACE_PROF_ATTACH_ABI_TORCH_BOOT_H_

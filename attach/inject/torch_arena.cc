@@ -105,6 +105,8 @@ bool TorchArena::is_unreadable() const { return Load(head().unreadable) != 0; }
 
 bool TorchArena::inputs_off() const { return Load(head().inputs_off) != 0; }
 
+uint64_t TorchArena::memory_slots() const { return Load(head().memory_slots); }
+
 uint64_t TorchArena::without_ring() const { return Load(head().without_ring); }
 
 }  // namespace ptrace_prof

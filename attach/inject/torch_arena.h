@@ -48,6 +48,7 @@ class TorchArena {
   std::vector<RingReader>& rings() { return rings_; }
   const std::vector<RingReader>& rings() const { return rings_; }
   bool inputs_off() const;        // tensors are of no known layout
+  uint64_t memory_slots() const;  // of the boot block: how many lead to the hook
   bool is_unreadable() const;     // the process may not copy its own operators (process_vm_readv)
   uint64_t without_ring() const;  // operators of threads for which no ring was free
 

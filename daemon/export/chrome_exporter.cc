@@ -37,6 +37,7 @@ class ChromeExporter : public FormatExporter {
     gpu_.OnAnnotation(track, annotation);
   }
   void OnOperator(TrackId track, const Operator& one) override { operators_.OnOperator(track, one); }
+  void OnAllocation(TrackId track, const Allocation& one) override { operators_.OnAllocation(track, one); }
   Result<void> Finish() override;
 
  private:
@@ -56,6 +57,7 @@ class ChromeExporter : public FormatExporter {
   void WriteName(std::string_view what, Pid pid, Tid tid, const std::string& name);
   void WriteCapMarker();
   void WriteRank();
+  void WriteFlags();
 
   ExportContext context_;
   FunctionTable functions_;
@@ -190,6 +192,21 @@ void ChromeExporter::WriteRank() {
   json_.RawValue(info.data(), info.size(), rapidjson::kObjectType);
 }
 
+// What the file holds, as torch.profiler says it: 1, or nothing.
+void ChromeExporter::WriteFlags() {
+  if (operators_.is_empty()) {
+    return;
+  }
+  const std::pair<const char*, bool> flags[] = {{"with_stack", context_.recording.exact},
+                                                {"profile_memory", operators_.has_memory()},
+                                                {"record_shapes", operators_.has_inputs()}};
+  for (const auto& [name, is_set] : flags) {
+    if (is_set) {
+      json_.Member(name, int64_t{1});
+    }
+  }
+}
+
 void ChromeExporter::WriteCapMarker() {
   const std::string note = fmt::format(
       "Only the first {} are in this file: it is limited to {} events. Choose another format, or fewer "
@@ -227,6 +244,7 @@ Result<void> ChromeExporter::Finish() {
   if (!gpu_.is_empty()) {
     gpu_.WriteDeviceProperties();
   }
+  WriteFlags();
   WriteRank();
   json_.Name("otherData");
   json_.StartObject();

@@ -49,7 +49,7 @@ Result<GpuReport> ParseGpuReport(std::string_view text);
 
 // A table of the operators of PyTorch, in place of everything else: key_averages() of torch.profiler.
 enum class OperatorGrouping : uint8_t { kName, kShape };
-enum class OperatorOrder : uint8_t { kSelf, kTotal, kMean, kCount, kFlops, kName };
+enum class OperatorOrder : uint8_t { kSelf, kTotal, kMean, kCount, kMemory, kFlops, kName };
 enum class TableForm : uint8_t { kText, kJson, kCsv };
 struct OperatorTableOptions {
   OperatorGrouping grouping = OperatorGrouping::kName;

@@ -1,6 +1,6 @@
 // The GPU events that an exporter receives while the trace is read: operations on queues, the calls that launched them,
-// annotations of threads, and operators of PyTorch. Devices and queues are in the Recording before their first
-// operation.
+// annotations of threads, and operators and memory of PyTorch. Devices and queues are in the Recording before their
+// first operation.
 #pragma once
 
 #include "daemon/trace/gpu.h"
@@ -15,6 +15,7 @@ class GpuSink {
   virtual void OnGpuApiCall(TrackId, const GpuApiCall&) {}
   virtual void OnGpuAnnotation(TrackId, const GpuAnnotation&) {}
   virtual void OnOperator(TrackId, const Operator&) {}
+  virtual void OnAllocation(TrackId, const Allocation&) {}
 };
 
 }  // namespace ptrace_prof

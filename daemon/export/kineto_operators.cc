@@ -4,6 +4,7 @@
 #include <rapidjson/stringbuffer.h>
 
 #include "attach/base/clean_text.h"
+#include "daemon/trace/gpu_vocabulary.h"
 
 namespace ptrace_prof {
 namespace {
@@ -76,11 +77,35 @@ void KinetoOperators::OnOperator(TrackId track, const Operator& given) {
     json_.Member("Fwd thread id", int64_t{one.forward_thread});
   }
   if (one.inputs != nullptr) {
+    has_inputs_ = true;
     WriteInputs(*one.inputs);
   }
-  json_.Member("Ev Idx", static_cast<int64_t>(count_ - 1));
+  json_.Member("Ev Idx", static_cast<int64_t>(index_++));
   if (one.ending != OperatorEnd::kSeen) {
     json_.Member("finished", false);
+  }
+  json_.EndObject();
+  json_.EndObject();
+}
+
+void KinetoOperators::OnAllocation(TrackId track, const Allocation& one) {
+  if (!writer_.TakeRoom(one.when)) {
+    return;
+  }
+  has_memory_ = true;
+  const ThreadInfo& thread = context_.recording.threads[track.value].info;
+  writer_.StartMark({thread.pid.value, thread.tid.value}, "cpu_instant_event", kAllocationName, one.when);
+  json_.Name("args");
+  json_.StartObject();
+  const std::pair<std::string_view, int64_t> members[] = {{"Total Reserved", static_cast<int64_t>(one.reserved)},
+                                                          {"Total Allocated", static_cast<int64_t>(one.allocated)},
+                                                          {"Bytes", one.bytes},
+                                                          {"Addr", static_cast<int64_t>(one.address)},
+                                                          {"Device Id", one.device.index},
+                                                          {"Device Type", one.device.type},
+                                                          {"Ev Idx", static_cast<int64_t>(index_++)}};
+  for (const auto& [name, value] : members) {
+    json_.Member(name, value);
   }
   json_.EndObject();
   json_.EndObject();

@@ -1,5 +1,5 @@
-// The operators and ranges of PyTorch in Kineto's JSON: cpu_op and user_annotation, and the arrows from forward
-// operators to their backward ones (fwdbwd).
+// The operators, ranges and memory of PyTorch in Kineto's JSON: cpu_op, user_annotation and [memory], and the arrows
+// from forward operators to their backward ones (fwdbwd).
 //
 // As torch.profiler does it: an `autograd::engine::evaluate_function: X` gets the sequence number and the forward
 // thread of the BACKWARD_FUNCTION inside it, and an operator without sequence number has no forward thread
@@ -25,8 +25,11 @@ class KinetoOperators {
       : context_(context), json_(json), writer_(writer) {}
 
   void OnOperator(TrackId track, const Operator& one);
+  void OnAllocation(TrackId track, const Allocation& one);
   void Finish();  // writes the arrows
-  bool is_empty() const { return count_ == 0; }
+  bool is_empty() const { return index_ == 0; }
+  bool has_inputs() const { return has_inputs_; }
+  bool has_memory() const { return has_memory_; }
 
  private:
   struct Place {
@@ -52,7 +55,10 @@ class KinetoOperators {
   const ExportContext& context_;
   JsonOutput& json_;
   KinetoWriter& writer_;
-  uint64_t count_ = 0;
+  uint64_t count_ = 0;  // of operators
+  uint64_t index_ = 0;  // of events
+  bool has_inputs_ = false;
+  bool has_memory_ = false;
   std::unordered_map<uint32_t, LastBackward> last_backward_;  // by track
   std::unordered_map<uint64_t, Pair> pairs_;                  // by forward thread and sequence number
 };

@@ -54,6 +54,14 @@ void KinetoWriter::Start(const KinetoPlace& place, std::string_view category, st
   WriteMicros("dur", end - begin);
 }
 
+void KinetoWriter::StartMark(const KinetoPlace& place, std::string_view category, std::string_view name, Nanos when) {
+  StartEvent(place, "i");
+  json_.Member("cat", category);
+  json_.Member("name", name);
+  json_.Member("s", "t");
+  WriteMicros("ts", SinceBase(when));
+}
+
 void KinetoWriter::Flow(const KinetoPlace& place, std::string_view phase, std::string_view name, uint64_t id,
                         Nanos when) {
   StartEvent(place, phase);

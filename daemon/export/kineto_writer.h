@@ -33,6 +33,8 @@ class KinetoWriter {
 
   // Begins an event with its time: "args" may follow, then EndObject().
   void Start(const KinetoPlace& place, std::string_view category, std::string_view name, Nanos begin, Nanos end);
+  // Begins an instant of a thread: the same may follow.
+  void StartMark(const KinetoPlace& place, std::string_view category, std::string_view name, Nanos when);
   // One end of an arrow: phase "s" or "f".
   void Flow(const KinetoPlace& place, std::string_view phase, std::string_view name, uint64_t id, Nanos when);
   // "process_name" and "thread_name", and their positions ("process_sort_index", "thread_sort_index").

@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
 
 #include "attach/base/clean_text.h"
 #include "daemon/export/format_exporter.h"
@@ -33,6 +36,19 @@ std::string CsvText(std::string text) {
     text.insert(at, 1, '"');
   }
   return "\"" + text + "\"";
+}
+
+std::string MemoryText(int64_t bytes) {
+  struct Unit {
+    int64_t bytes;
+    std::string_view name;
+  };
+  for (const Unit& unit : {Unit{int64_t{1} << 30, "GB"}, Unit{int64_t{1} << 20, "MB"}, Unit{int64_t{1} << 10, "KB"}}) {
+    if (bytes >= unit.bytes || -bytes >= unit.bytes) {
+      return fmt::format("{:.2f} {}", static_cast<double>(bytes) / static_cast<double>(unit.bytes), unit.name);
+    }
+  }
+  return fmt::format("{} B", bytes);
 }
 
 struct FlopsUnit {
@@ -94,31 +110,75 @@ class OperatorTable : public FormatExporter {
     return kFlopsUnits[std::size(kFlopsUnits) - 1];
   }
 
-  void WriteText() {
-    const FlopsUnit& unit = Unit();
-    std::vector<std::vector<std::string>> lines = {
-        {"Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "# of Calls"}};
+  using Value = std::variant<std::string, int64_t, double, bool>;
+  struct Column {
+    std::string_view title;   // in the text; empty: not there
+    std::string_view member;  // in JSON and CSV; empty: not there
+    std::function<std::string(const OperatorRow&)> text;
+    std::function<Value(const OperatorRow&)> value;
+  };
+
+  static Column Time(std::string_view title, std::string_view member, Nanos OperatorRow::*time) {
+    return {title, member, [time](const OperatorRow& row) { return TimeText(row.*time); },
+            [time](const OperatorRow& row) { return static_cast<double>((row.*time).value) / 1e3; }};
+  }
+  Column Share(std::string_view title, Nanos OperatorRow::*time) const {
+    return {title, "", [this, time](const OperatorRow& row) { return fmt::format("{:.2f}%", Percent(row.*time)); }, {}};
+  }
+  static Column Memory(std::string_view title, std::string_view member, int64_t OperatorRow::*bytes) {
+    return {title, member, [bytes](const OperatorRow& row) { return MemoryText(row.*bytes); },
+            [bytes](const OperatorRow& row) { return row.*bytes; }};
+  }
+
+  // In the order of torch.profiler.
+  std::vector<Column> Columns() const {
+    std::vector<Column> columns = {
+        {"Name", "name", [](const OperatorRow& row) { return Shortened(NameOf(row), kMostName); }, NameOf},
+        Share("Self CPU %", &OperatorRow::self),
+        Time("Self CPU", "self_cpu_time_us", &OperatorRow::self),
+        Share("CPU total %", &OperatorRow::total),
+        Time("CPU total", "cpu_time_total_us", &OperatorRow::total),
+        {"CPU time avg", "", [](const OperatorRow& row) { return TimeText(MeanOf(row)); }, {}}};
+    if (totals_.has_memory()) {
+      columns.push_back(Memory("CPU Mem", "cpu_memory", &OperatorRow::cpu_memory));
+      columns.push_back(Memory("Self CPU Mem", "self_cpu_memory", &OperatorRow::self_cpu_memory));
+    }
+    if (totals_.has_device_memory()) {
+      columns.push_back(Memory("Device Mem", "device_memory", &OperatorRow::device_memory));
+      columns.push_back(Memory("Self Device Mem", "self_device_memory", &OperatorRow::self_device_memory));
+    }
+    columns.push_back({"# of Calls", "count", [](const OperatorRow& row) { return std::to_string(row.count); },
+                       [](const OperatorRow& row) { return static_cast<int64_t>(row.count); }});
+    columns.push_back({"", "is_user_annotation", {}, [](const OperatorRow& row) { return row.is_range; }});
     if (has_sizes()) {
-      lines[0].emplace_back("Input Shapes");
+      columns.push_back({"Input Shapes", "input_shapes",
+                         [](const OperatorRow& row) { return Shortened(CleanText(row.sizes), kMostSizes); },
+                         [](const OperatorRow& row) { return CleanText(row.sizes); }});
     }
     if (totals_.has_flops()) {
-      lines[0].emplace_back(unit.title);
+      const FlopsUnit& unit = Unit();
+      columns.push_back({unit.title, "flops",
+                         [&unit](const OperatorRow& row) {
+                           return row.flops == 0 ? "--"
+                                                 : fmt::format("{:.3f}", static_cast<double>(row.flops) / unit.flops);
+                         },
+                         [](const OperatorRow& row) { return static_cast<int64_t>(row.flops); }});
+    }
+    return columns;
+  }
+
+  void WriteText() {
+    std::vector<Column> columns = Columns();
+    std::erase_if(columns, [](const Column& column) { return column.title.empty(); });
+    std::vector<std::vector<std::string>> lines(1);
+    for (const Column& column : columns) {
+      lines[0].emplace_back(column.title);
     }
     for (const OperatorRow& row : rows_) {
-      std::vector<std::string> line = {Shortened(NameOf(row), kMostName),
-                                       fmt::format("{:.2f}%", Percent(row.self)),
-                                       TimeText(row.self),
-                                       fmt::format("{:.2f}%", Percent(row.total)),
-                                       TimeText(row.total),
-                                       TimeText(MeanOf(row)),
-                                       std::to_string(row.count)};
-      if (has_sizes()) {
-        line.push_back(Shortened(CleanText(row.sizes), kMostSizes));
+      std::vector<std::string>& line = lines.emplace_back();
+      for (const Column& column : columns) {
+        line.push_back(column.text(row));
       }
-      if (totals_.has_flops()) {
-        line.push_back(row.flops == 0 ? "--" : fmt::format("{:.3f}", static_cast<double>(row.flops) / unit.flops));
-      }
-      lines.push_back(std::move(line));
     }
     WriteAligned(lines);
     context_.out.Write(fmt::format("Self CPU time total: {}\n", TimeText(all_)));
@@ -154,7 +214,20 @@ class OperatorTable : public FormatExporter {
     context_.out.Write(rule + "\n");
   }
 
+  void WriteValue(JsonOutput& json, const Value& value) {
+    if (const auto* text = std::get_if<std::string>(&value)) {
+      json.Text(*text);
+    } else if (const auto* number = std::get_if<int64_t>(&value)) {
+      json.Int64(*number);
+    } else if (const auto* real = std::get_if<double>(&value)) {
+      json.Double(*real);
+    } else {
+      json.Bool(std::get<bool>(value));
+    }
+  }
+
   void WriteJson() {
+    const std::vector<Column> columns = Columns();
     JsonOutput json(context_.out);
     json.StartObject();
     json.Name("self_cpu_time_total_us");
@@ -163,19 +236,11 @@ class OperatorTable : public FormatExporter {
     json.StartArray();
     for (const OperatorRow& row : rows_) {
       json.StartObject();
-      json.Member("name", NameOf(row));
-      json.Member("count", static_cast<int64_t>(row.count));
-      json.Name("self_cpu_time_us");
-      json.Double(static_cast<double>(row.self.value) / 1e3);
-      json.Name("cpu_time_total_us");
-      json.Double(static_cast<double>(row.total.value) / 1e3);
-      json.Name("is_user_annotation");
-      json.Bool(row.is_range);
-      if (has_sizes()) {
-        json.Member("input_shapes", CleanText(row.sizes));
-      }
-      if (totals_.has_flops()) {
-        json.Member("flops", static_cast<int64_t>(row.flops));
+      for (const Column& column : columns) {
+        if (!column.member.empty()) {
+          json.Name(column.member);
+          WriteValue(json, column.value(row));
+        }
       }
       json.EndObject();
     }
@@ -184,14 +249,30 @@ class OperatorTable : public FormatExporter {
     context_.out.Put('\n');
   }
 
+  static std::string CsvValue(const Value& value) {
+    if (const auto* text = std::get_if<std::string>(&value)) {
+      return CsvText(*text);
+    }
+    if (const auto* number = std::get_if<int64_t>(&value)) {
+      return std::to_string(*number);
+    }
+    const auto* real = std::get_if<double>(&value);
+    return real != nullptr ? fmt::format("{:.3f}", *real) : std::get<bool>(value) ? "1" : "0";
+  }
+
   void WriteCsv() {
-    context_.out.Write(fmt::format("name,count,self_cpu_time_us,cpu_time_total_us{}{}\n",
-                                   has_sizes() ? ",input_shapes" : "", totals_.has_flops() ? ",flops" : ""));
+    std::vector<Column> columns = Columns();
+    std::erase_if(columns, [](const Column& column) { return column.member.empty(); });
+    const auto write = [&](const auto& text_of) {
+      std::string line;
+      for (const Column& column : columns) {
+        line += (line.empty() ? "" : ",") + text_of(column);
+      }
+      context_.out.Write(line + "\n");
+    };
+    write([](const Column& column) { return std::string(column.member); });
     for (const OperatorRow& row : rows_) {
-      context_.out.Write(fmt::format(
-          "{},{},{:.3f},{:.3f}{}{}\n", CsvText(NameOf(row)), row.count, static_cast<double>(row.self.value) / 1e3,
-          static_cast<double>(row.total.value) / 1e3, has_sizes() ? "," + CsvText(CleanText(row.sizes)) : "",
-          totals_.has_flops() ? fmt::format(",{}", row.flops) : ""));
+      write([&row](const Column& column) { return CsvValue(column.value(row)); });
     }
   }
 

@@ -14,26 +14,47 @@ constexpr size_t kMostOperatorRows = 1 << 16;
 
 }  // namespace
 
+// A call as one more of its row (sign 1), or one less (-1).
+void OperatorTotals::Count(const Finished& call, int sign) {
+  OperatorRow& row = *call.row;
+  row.count += static_cast<uint64_t>(sign);
+  row.total.value += sign * call.took().value;
+  row.self.value += sign * (call.took() - call.inside).value;
+  row.cpu_memory += sign * call.memory.cpu;
+  row.device_memory += sign * call.memory.device;
+  row.self_cpu_memory += sign * (call.memory.cpu - call.memory_inside.cpu);
+  row.self_device_memory += sign * (call.memory.device - call.memory_inside.device);
+  row.flops += static_cast<uint64_t>(sign) * call.flops;
+}
+
 void OperatorTotals::Add(TrackId track, const Operator& one) {
-  const Nanos took = one.end - one.begin;
-  Nanos inside;
+  Finished call{.begin = one.begin, .end = one.end, .flops = Flops(one), .row = &RowOf(one)};
+  call.memory = {one.cpu_memory, one.device_memory};
+  has_memory_ = has_memory_ || one.cpu_memory != 0;
+  has_device_memory_ = has_device_memory_ || one.device_memory != 0;
   // An asynchronous operator is no caller of what its thread does meanwhile.
   if (!one.is_async) {
     std::vector<Finished>& finished = finished_[track.value];
-    for (; !finished.empty() && finished.back().begin >= one.begin && finished.back().end <= one.end;
-         finished.pop_back()) {
-      inside = inside + (finished.back().end - finished.back().begin);
+    size_t called = 0;
+    Finished last;
+    for (; !finished.empty() && finished.back().begin >= one.begin && finished.back().end <= one.end; ++called) {
+      last = finished.back();
+      finished.pop_back();
+      call.inside = call.inside + last.took();
+      call.memory_inside += last.memory;
+    }
+    call.memory += call.memory_inside;
+    if (called == 1 && last.row->name == one.name && call.row->name == one.name) {
+      Count(last, -1);
+      call.inside = last.inside;
+      call.memory_inside = last.memory_inside;
     }
     if (finished.size() >= kMostFinished) {
       finished.erase(finished.begin(), finished.begin() + kMostFinished / 2);
     }
-    finished.push_back({one.begin, one.end});
+    finished.push_back(call);
   }
-  OperatorRow& row = RowOf(one);
-  ++row.count;
-  row.total = row.total + took;
-  row.self = row.self + (took - inside);
-  row.flops += Flops(one);
+  Count(call, 1);
 }
 
 OperatorRow& OperatorTotals::RowOf(const Operator& one) {
@@ -71,7 +92,9 @@ std::vector<OperatorRow> OperatorTotals::Rows(OperatorOrder order) const {
   std::vector<OperatorRow> rows;
   rows.reserve(rows_.size());
   for (const auto& [key, row] : rows_) {
-    rows.push_back(row);
+    if (row.count > 0) {
+      rows.push_back(row);
+    }
   }
   const auto weight = [order](const OperatorRow& row) -> double {
     switch (order) {
@@ -79,6 +102,7 @@ std::vector<OperatorRow> OperatorTotals::Rows(OperatorOrder order) const {
       case OperatorOrder::kTotal: return static_cast<double>(row.total.value);
       case OperatorOrder::kMean: return static_cast<double>(row.total.value) / static_cast<double>(row.count);
       case OperatorOrder::kCount: return static_cast<double>(row.count);
+      case OperatorOrder::kMemory: return static_cast<double>(row.self_cpu_memory + row.self_device_memory);
       case OperatorOrder::kFlops: return static_cast<double>(row.flops);
       case OperatorOrder::kName: break;
     }

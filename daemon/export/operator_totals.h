@@ -1,7 +1,8 @@
 // The operators of PyTorch, added up by name, or by name and sizes: what key_averages() of torch.profiler says.
 //
-// The total time of an operator contains what it calls on its thread, its self time does not. Memory: the finished
-// operators of each thread whose caller may still come, up to a limit, and one row per key.
+// The total time of an operator contains what it calls on its thread, its self time does not. As in torch.profiler, an
+// operator is one with its caller if that has the same name and calls nothing else (aten::div_ in aten::div_). Memory:
+// the finished operators of each thread whose caller may still come, up to a limit, and one row per key.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,10 @@ struct OperatorRow {
   uint64_t count = 0;
   Nanos self;
   Nanos total;
+  int64_t cpu_memory = 0;  // allocated less freed, in bytes
+  int64_t self_cpu_memory = 0;
+  int64_t device_memory = 0;
+  int64_t self_device_memory = 0;
   uint64_t flops = 0;     // of all calls whose sizes are known
   bool is_range = false;  // the program marks it
 };
@@ -37,15 +42,36 @@ class OperatorTotals {
   bool is_empty() const { return rows_.empty(); }
   bool has_inputs() const { return has_inputs_; }
   bool has_flops() const { return has_flops_; }
+  bool has_memory() const { return has_memory_; }
+  bool has_device_memory() const { return has_device_memory_; }
   std::vector<OperatorRow> Rows(OperatorOrder order = OperatorOrder::kSelf) const;  // largest first
 
  private:
+  struct Bytes {
+    int64_t cpu = 0;
+    int64_t device = 0;
+
+    Bytes& operator+=(const Bytes& other) {
+      cpu += other.cpu;
+      device += other.device;
+      return *this;
+    }
+  };
+  // A call, with all that it called.
   struct Finished {
     Nanos begin;
     Nanos end;
+    Nanos inside;         // of what it calls
+    Bytes memory;         // allocated less freed
+    Bytes memory_inside;  // by what it calls
+    uint64_t flops = 0;
+    OperatorRow* row = nullptr;
+
+    Nanos took() const { return end - begin; }
   };
   using Key = std::tuple<std::string, std::string, bool>;  // name, sizes, whether it is a range
 
+  static void Count(const Finished& call, int sign);
   OperatorRow& RowOf(const Operator& one);
   uint64_t Flops(const Operator& one);
 
@@ -55,6 +81,8 @@ class OperatorTotals {
   std::unordered_map<uint32_t, std::vector<Finished>> finished_;  // by track, in the order of their ends
   bool has_inputs_ = false;
   bool has_flops_ = false;
+  bool has_memory_ = false;
+  bool has_device_memory_ = false;
 };
 
 }  // namespace ptrace_prof

@@ -271,6 +271,15 @@ void SpanFeed::OnOperator(TrackId track, const Operator& one) {
   gpu_sink_->OnOperator(track, bounded);
 }
 
+void SpanFeed::OnAllocation(TrackId track, const Allocation& one) {
+  if (gpu_sink_ == nullptr || track.value >= tracks_.size() || !recording_.threads[track.value].selected) {
+    return;
+  }
+  Allocation bounded = one;
+  bounded.when = Bounded(one.when);
+  gpu_sink_->OnAllocation(track, bounded);
+}
+
 void SpanFeed::OnGpuAccounting(const GpuAccounting& accounting) {
   if (Selected(accounting.pid)) {
     recording_.gpu_accounting[{recording_.captures, accounting.pid}] = accounting;

@@ -15,12 +15,14 @@ namespace ptrace_prof {
 
 // First operations by GpuOperationKind, then calls by GpuApi, then annotations, and what PyTorch runs. The iid is the
 // index + 1.
-inline constexpr std::array<std::string_view, kGpuOperationKinds + kGpuApis + 3> kGpuCategories = {
-    "kernel",  "memcpy", "memset", "sync",   "overhead",       "graph",
-    "runtime", "driver", "nvtx",   "cpu_op", "user_annotation"};
+inline constexpr std::array<std::string_view, kGpuOperationKinds + kGpuApis + 4> kGpuCategories = {
+    "kernel",  "memcpy", "memset", "sync",   "overhead",        "graph",
+    "runtime", "driver", "nvtx",   "cpu_op", "user_annotation", "cpu_instant_event"};
 inline constexpr size_t kGpuAnnotationCategory = kGpuOperationKinds + kGpuApis + 1;
 inline constexpr size_t kOperatorCategory = kGpuAnnotationCategory + 1;
 inline constexpr size_t kRangeCategory = kOperatorCategory + 1;
+inline constexpr size_t kAllocationCategory = kRangeCategory + 1;
+inline constexpr std::string_view kAllocationName = "[memory]";
 
 enum class GpuNote : uint8_t {
   kNone,
@@ -51,9 +53,17 @@ enum class GpuNote : uint8_t {
   kScope,
   kEnding,
   kAsync,
-  kInputs,  // an interned text
+  kInputs,     // an interned text
+  kCpuMemory,  // signed, as is the next
+  kDeviceMemory,
+  kAddress,  // of an allocation, as all that follow; its operator is in kHandle
+  kChange,   // signed
+  kDeviceType,
+  kDeviceIndex,  // + 1
+  kAllocated,
+  kReserved,
 };
-inline constexpr size_t kGpuNotes = 29;
+inline constexpr size_t kGpuNotes = 37;
 // The iid is the index.
 inline constexpr std::array<std::string_view, kGpuNotes> kGpuNoteNames = {"",
                                                                           "correlation",
@@ -83,7 +93,15 @@ inline constexpr std::array<std::string_view, kGpuNotes> kGpuNoteNames = {"",
                                                                           "scope",
                                                                           "end",
                                                                           "async",
-                                                                          "inputs"};
+                                                                          "inputs",
+                                                                          "CPU memory",
+                                                                          "device memory",
+                                                                          "address",
+                                                                          "bytes allocated",
+                                                                          "device type",
+                                                                          "device index + 1",
+                                                                          "allocated in all",
+                                                                          "reserved in all"};
 
 // The first interned texts, by GpuStackSource; the first has none. The iid is the index.
 inline constexpr std::array<std::string_view, kGpuStackSources> kGpuStackSourceTexts = {

@@ -55,6 +55,9 @@ struct Operator {
   OperatorEnd ending = OperatorEnd::kSeen;
   const OperatorInputs* inputs = nullptr;  // null: not recorded
   bool is_async = false;                   // it may have ended on another thread
+  // What it allocated less what it freed, in bytes, without the operators that it called.
+  int64_t cpu_memory = 0;
+  int64_t device_memory = 0;  // on all devices but the CPU
 
   // Kineto's categories: "user_annotation", and "cpu_op" for all else.
   bool is_range() const { return scope == OperatorScope::kUserScope; }

@@ -5,60 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <span>
 #include <vector>
 
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kMaxDynamicEntries = 4096;
 constexpr uint64_t kMaxSymbols = 1 << 18;
 constexpr uint64_t kMaxStringBytes = 8 << 20;
 constexpr uint64_t kMaxHashWords = 1 << 20;  // size of the Bloom filter, or of the buckets
-
-// Values of the dynamic section; 0 = absent.
-struct DynamicTags {
-  uint64_t symbols = 0;
-  uint64_t strings = 0;
-  uint64_t string_bytes = 0;
-  uint64_t symbol_size = sizeof(Elf64_Sym);
-  uint64_t hash = 0;
-  uint64_t gnu_hash = 0;
-};
-
-struct TagRule {
-  int64_t tag;
-  uint64_t DynamicTags::*field;
-};
-
-constexpr TagRule kTagRules[] = {
-    {DT_SYMTAB, &DynamicTags::symbols},     {DT_STRTAB, &DynamicTags::strings}, {DT_STRSZ, &DynamicTags::string_bytes},
-    {DT_SYMENT, &DynamicTags::symbol_size}, {DT_HASH, &DynamicTags::hash},      {DT_GNU_HASH, &DynamicTags::gnu_hash},
-};
-
-template <typename T>
-std::optional<std::vector<T>> ReadArray(RemoteMemory& memory, RemoteAddr from, uint64_t count) {
-  std::vector<T> items(count);
-  if (count != 0 && memory.Read(from, items.data(), count * sizeof(T)) != ReadStatus::kOk) {
-    return std::nullopt;
-  }
-  return items;
-}
-
-DynamicTags DecodeTags(std::span<const Elf64_Dyn> entries) {
-  DynamicTags tags;
-  for (const Elf64_Dyn& entry : entries) {
-    if (entry.d_tag == DT_NULL) {
-      break;
-    }
-    for (const TagRule& rule : kTagRules) {
-      if (rule.tag == entry.d_tag) {
-        tags.*rule.field = entry.d_un.d_val;
-      }
-    }
-  }
-  return tags;
-}
 
 class Reader {
  public:
@@ -83,13 +37,7 @@ class Reader {
   }
 
  private:
-  // A pointer inside one of the segments as linked has not been relocated yet.
-  RemoteAddr Resolve(uint64_t pointer) const {
-    const bool as_linked = std::any_of(image_.segments().begin(), image_.segments().end(), [&](const ElfSegment& s) {
-      return pointer >= s.vaddr && pointer - s.vaddr < s.size;
-    });
-    return as_linked ? image_.Address(pointer) : RemoteAddr(pointer);
-  }
+  RemoteAddr Resolve(uint64_t pointer) const { return ResolveDynamic(image_, pointer); }
 
   std::optional<uint64_t> CountSymbols() {
     if (tags_.hash != 0) {
@@ -153,9 +101,8 @@ class Reader {
 
 std::shared_ptr<const SymbolTable> ReadDynamicSymbols(RemoteMemory& memory, const ElfImage& image,
                                                       const DynamicSection& dynamic) {
-  const uint64_t count = std::min<uint64_t>(dynamic.size / sizeof(Elf64_Dyn), kMaxDynamicEntries);
-  const auto entries = ReadArray<Elf64_Dyn>(memory, dynamic.address, count);
-  return entries.has_value() ? Reader(memory, image, DecodeTags(*entries)).Read() : nullptr;
+  const auto tags = ReadDynamicTags(memory, dynamic);
+  return tags.has_value() ? Reader(memory, image, *tags).Read() : nullptr;
 }
 
 }  // namespace ptrace_prof

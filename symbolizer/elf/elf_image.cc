@@ -73,7 +73,8 @@ Result<ElfImage> ElfImage::FromMemory(RemoteMemory& memory, RemoteAddr header) {
   for (const Elf64_Phdr& segment : headers) {
     const RemoteAddr address = image.Address(segment.p_vaddr);
     if (segment.p_type == PT_DYNAMIC) {
-      image.dynamic_symbols_ = ReadDynamicSymbols(memory, image, {address, segment.p_memsz});
+      image.dynamic_ = {address, segment.p_memsz};
+      image.dynamic_symbols_ = ReadDynamicSymbols(memory, image, *image.dynamic_);
     } else if (segment.p_type == PT_NOTE && image.build_id_.empty() && segment.p_filesz <= kMaxNoteBytes) {
       std::vector<uint8_t> notes(segment.p_filesz);
       if (memory.Read(address, notes.data(), notes.size()) == ReadStatus::kOk) {

@@ -31,6 +31,12 @@ struct ElfSegment {
   bool executable = false;
 };
 
+// PT_DYNAMIC: what the dynamic linker needs.
+struct DynamicSection {
+  RemoteAddr address;
+  uint64_t size = 0;
+};
+
 struct ElfSymbol {
   uint64_t value = 0;  // as linked; add bias()
   uint64_t size = 0;
@@ -54,6 +60,8 @@ class ElfImage {
   const std::vector<ElfSegment>& segments() const { return segments_; }
   const std::vector<uint8_t>& build_id() const { return build_id_; }  // empty when there is none
 
+  const std::optional<DynamicSection>& dynamic() const { return dynamic_; }  // nullopt: linked statically
+
   // .dynsym (through DT_GNU_HASH or DT_HASH), then .symtab if a file was added.
   std::optional<ElfSymbol> FindSymbol(std::string_view name) const;
   // Needs an added file. Address as linked, and size.
@@ -63,6 +71,7 @@ class ElfImage {
   RemoteAddr bias_;
   std::vector<ElfSegment> segments_;
   std::vector<uint8_t> build_id_;
+  std::optional<DynamicSection> dynamic_;
   std::vector<uint8_t> program_headers_;  // raw: the identity of an image without build-id
   std::shared_ptr<const SymbolTable> dynamic_symbols_;
   std::shared_ptr<const SymbolTable> file_symbols_;

@@ -90,11 +90,17 @@ void FuzzOne(const uint8_t* data, size_t size) {
   FakeMemory memory;
   Fill(memory);
   size_t written = 0;
-  TorchDecoder decoder(memory, [&](Tid, const Operator& one) {
-    Require(one.begin <= one.end && one.end <= kNow);
-    ++written;
-    writer.AddOperator(thread, one);
-  });
+  size_t allocations = 0;
+  TorchDecoder decoder(memory, {[&](Tid, const Operator& one) {
+                                  Require(one.begin <= one.end && one.end <= kNow);
+                                  ++written;
+                                  writer.AddOperator(thread, one);
+                                },
+                                [&](Tid, const Allocation& one) {
+                                  Require(one.when <= kNow);
+                                  ++allocations;
+                                  writer.AddAllocation(thread, one);
+                                }});
   if ((how & 1) != 0) {
     Teach(decoder);
   }
@@ -108,6 +114,7 @@ void FuzzOne(const uint8_t* data, size_t size) {
   decoder.EndRing(1, kNow, OperatorEnd::kOpen);
   decoder.Finish(kNow);
   Require(written == decoder.counts().operators && written <= records.size() + 16);
+  Require(allocations == decoder.counts().allocations && allocations <= records.size());
   Require(writer.End(kNow, {}, {}).has_value());
   Checking checking;
   TraceReader reader(checking);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The built tracer stub and GPU shim as files: they must load into any interpreter without needing any other library.
+"""The built tracer stub, GPU shim and torch hook as files: they must load into any interpreter without needing any other library.
 """
 import os
 import pathlib
@@ -73,6 +73,20 @@ class GpuShimFile(StubFile):
     def test_names_no_function_of_cuda_but_by_text(self):
         """Functions of CUPTI that it calls are looked up where the job has mapped CUPTI."""
         self.assertIn(b"cuptiSubscribe\0", self.path.read_bytes())
+
+
+class TorchHookFile(StubFile):
+    path, init = STUB.with_name("ptrace_prof_torch.so"), "PyInit__ptrace_prof_torch"
+    header, magic = "attach/abi/torch_boot.h", "PP_TORCH_BOOT_MAGIC"
+    most = 24 << 10
+
+    @unittest.skipUnless(os.uname().machine == "x86_64", "the hook is for x86-64")
+    def test_leads_on_with_a_jump(self):
+        """No C++ exception can pass through the hook, so none of its functions may wait for one that throws: what a slot
+        led to is called last, by a jump."""
+        code = subprocess.run(["objdump", "-d", "--no-show-raw-insn", self.path], capture_output=True, text=True, check=True)
+        self.assertEqual(re.findall(r"call +\*%\w+", code.stdout), [])
+        self.assertGreaterEqual(len(re.findall(r"jmp +\*%\w+", code.stdout)), 3)
 
 
 if __name__ == "__main__":

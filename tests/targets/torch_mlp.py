@@ -1,6 +1,7 @@
 """A perceptron trained with Adam, on PyTorch: `steps N` trains on the main thread, `threads N COUNT` on COUNT more at
-the same time, `profiled N` on the main thread under the job's own profiler, `forked N` in a child. Answers each with
-`done` and what the job has to say; `result` says the sum of all weights, exactly. Needs an interpreter with PyTorch."""
+the same time, `profiled N FILE` and `averages N FILE` on the main thread under the job's own profiler, `forked N` in a
+child; `hold N` and `drop` allocate and free N floats, `shared N` both, between processes. Answers each with `done` and
+what the job has to say; `result` says the sum of all weights, exactly. Needs an interpreter with PyTorch."""
 import json
 import os
 import select
@@ -71,6 +72,15 @@ def profiled(training, count, path):
         json.dump([[one.name, one.input_shapes] for one in events], out)
 
 
+def averages(training, count, path):
+    """Calls, memory and own memory of each name, as the profiler adds them up."""
+    with torch.autograd.profiler.profile(profile_memory=True) as profile:
+        training.steps(count)
+    rows = {row.key: [row.count, row.cpu_memory_usage, row.self_cpu_memory_usage] for row in profile.key_averages()}
+    with open(path, "w") as out:
+        json.dump(rows, out)
+
+
 def in_child(training, count):
     child = os.fork()
     if child == 0:
@@ -83,6 +93,7 @@ def in_child(training, count):
 
 def main():
     training = Training()
+    held = []
     training.steps(3)
     pact.say("ready")
     while True:
@@ -98,6 +109,14 @@ def main():
             on_threads(int(words[1]), int(words[2]))
         elif words[0] == "profiled":
             profiled(training, int(words[1]), words[2])
+        elif words[0] == "averages":
+            averages(training, int(words[1]), words[2])
+        elif words[0] == "hold":
+            held.append(torch.empty(int(words[1])))
+        elif words[0] == "drop":
+            held.clear()
+        elif words[0] == "shared":
+            torch.empty(int(words[1])).share_memory_()
         elif words[0] == "forked":
             answer = in_child(training, int(words[1]))
         elif words[0] == "result":

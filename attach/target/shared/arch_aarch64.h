@@ -20,6 +20,7 @@ enum {
   PP_SYS_gettid = 178,
   PP_SYS_munmap = 215,
   PP_SYS_mmap = 222,
+  PP_SYS_mprotect = 226,
   PP_SYS_madvise = 233,
   PP_SYS_prlimit64 = 261,
   PP_SYS_process_vm_readv = 270,

@@ -12,6 +12,7 @@ enum {
   PP_SYS_mmap = 9,
   PP_SYS_munmap = 11,
   PP_SYS_rt_sigprocmask = 14,
+  PP_SYS_mprotect = 10,
   PP_SYS_madvise = 28,
   PP_SYS_getpid = 39,
   PP_SYS_fcntl = 72,

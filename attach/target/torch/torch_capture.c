@@ -22,7 +22,14 @@ static int boot_makes_sense(void) {
   const pp_torch_boot* boot = &pp_torch_boot_block;
   const uint32_t records = boot->ring_records;
   for (unsigned i = 0; i < PP_TORCH_FN_COUNT; ++i) {
-    if (!boot->functions[i] && i != PP_TORCH_FN_clock_gettime) return 0;
+    if (!boot->functions[i] && i != PP_TORCH_FN_clock_gettime && i < PP_TORCH_FN_memory_new) return 0;
+  }
+  for (unsigned i = 0; i < PP_TORCH_MEMORY_SLOTS; ++i) {
+    const pp_torch_slot_of* slot = &boot->memory[i];
+    if (slot->at && (slot->at % sizeof(uint64_t) || slot->function < PP_TORCH_FN_memory_new ||
+                     slot->function >= PP_TORCH_FN_COUNT || !boot->functions[slot->function])) {
+      return 0;
+    }
   }
   return boot->abi_version == PP_TORCH_ABI_VERSION && boot->ring_count > 0 && boot->ring_count <= PP_MAX_RINGS &&
          records >= PP_MIN_RING_RECORDS && records <= PP_TORCH_MAX_RING_RECORDS && (records & (records - 1)) == 0 &&
@@ -60,6 +67,7 @@ static pp_torch_report begin(void) {
   pp_torch_self.inputs = pp_torch_boot_block.flags & PP_TORCH_BOOT_INPUTS;
   callback.needs_inputs = pp_torch_self.inputs != 0;
   for (unsigned i = 0; i < PP_TORCH_SCOPES; ++i) callback.scopes[i] = 1;
+  pp_torch_self.arena->memory_slots = pp_torch_take_slots();  // before anything can leave
   pp_torch_self.callback = PP_TORCH_FUNCTION(uint64_t(*)(pp_torch_callback), add_callback)(callback);
   __atomic_store_n(&pp_torch_self.arena->state, PP_STATE_READY, __ATOMIC_RELEASE);
   return report;
@@ -82,6 +90,7 @@ void pp_torch_leave(enum pp_leave_cause cause) {
     __atomic_store_n(&pp_torch_self.private_page, (pp_private*)0, __ATOMIC_SEQ_CST);
     PP_TORCH_FUNCTION(void (*)(uint64_t), remove_callback)(pp_torch_self.callback);
     pp_torch_self.callback = 0;
+    pp_torch_return_slots();
     pp_torch_self.arena->leave_cause = cause;
     __atomic_store_n(&pp_torch_self.arena->state, PP_STATE_LEFT, __ATOMIC_RELEASE);
     pp_torch_unmap();

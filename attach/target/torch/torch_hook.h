@@ -56,6 +56,9 @@ typedef struct pp_torch_hook {
   uint64_t inputs;    // whether inputs are recorded
   uint64_t callback;  // PyTorch's handle; 0: none
   uint64_t leaving;
+  uint64_t originals[PP_TORCH_FN_CAPACITY];  // of the functions that slots lead away from; set once
+  pp_torch_slot_of slots[PP_TORCH_MEMORY_SLOTS];
+  uint64_t slots_before[PP_TORCH_MEMORY_SLOTS];  // what they held
   pp_sealed_file file;
 } pp_torch_hook;
 
@@ -84,6 +87,13 @@ PP_COLD uint64_t pp_torch_nanoseconds(void);
 // torch_ops.c: the callbacks.
 void* pp_torch_on_begin(void** context, const char* object);
 void pp_torch_on_end(const char* object, void* context);
+// Records of the calling thread. `units` may be 0.
+void pp_torch_write(pp_ring* ring, uint64_t now, uint64_t what, const void* payload, uint64_t units);
+pp_ring* pp_torch_own_ring(void);  // null: none is free
+int pp_torch_is_recording(void);
+// torch_allocations.c: leads the slots of the boot block to the hook, and back. Returns how many.
+uint64_t pp_torch_take_slots(void);
+void pp_torch_return_slots(void);
 // torch_inputs.c: writes the inputs that an ArrayRef<IValue> refers to. Returns the number of words. `is_safe`: the
 // address may be wrong.
 uint64_t pp_torch_inputs(const uint64_t* array, int is_safe, uint64_t* words);

@@ -5,9 +5,10 @@
 #include "attach/target/torch/torch_hook.h"
 
 
-static int is_recording(void) {
+// In a forked child the page is empty.
+int pp_torch_is_recording(void) {
   const pp_private* page = __atomic_load_n(&pp_torch_self.private_page, __ATOMIC_ACQUIRE);
-  return page && __atomic_load_n(&page->armed, __ATOMIC_RELAXED) == 1;
+  return page && page->magic == PP_PRIVATE_MAGIC && __atomic_load_n(&page->armed, __ATOMIC_RELAXED) == 1;
 }
 
 // Whether this call may record. A forked child touches nothing but its own, empty page.
@@ -20,10 +21,10 @@ static int may_record(uint64_t now) {
     pp_torch_leave(__atomic_load_n(&arena->leave, __ATOMIC_RELAXED) ? PP_LEAVE_ASKED : PP_LEAVE_LEASE);
     return 0;
   }
-  return is_recording();
+  return pp_torch_is_recording();
 }
 
-static pp_ring* own_ring(void) {
+pp_ring* pp_torch_own_ring(void) {
   const uint64_t thread = PP_TORCH_FUNCTION(uint64_t(*)(void), thread_id)();
   const pp_torch_slot* slot = &pp_torch_self.tables->slots[thread & (PP_TORCH_SLOTS - 1)];
   const uint64_t number = __atomic_load_n(&slot->ring, __ATOMIC_RELAXED);
@@ -42,8 +43,7 @@ uint64_t pp_torch_copy(uint64_t from, void* to, uint64_t size) {
   return copied > 0 ? (uint64_t)copied : 0;
 }
 
-// Writes a record with its payload; `units` may be 0.
-static void write(pp_ring* ring, uint64_t now, uint64_t what, const void* payload, uint64_t units) {
+void pp_torch_write(pp_ring* ring, uint64_t now, uint64_t what, const void* payload, uint64_t units) {
   if (now < ring->last_time) now = ring->last_time;
   if (pp_unlikely(ring->head + 1 + units > ring->full_at || ring->lost) &&
       !pp_torch_make_room(ring, now, 1 + units)) {
@@ -81,7 +81,7 @@ static PP_COLD void write_raw(pp_ring* ring, uint64_t now, const char* object) {
       pp_torch_self.inputs ? pp_torch_inputs((const uint64_t*)(raw->object + at), 1, said.inputs) : 0;
   raw->inputs_at = words ? at : 0;
   const uint64_t units = (sizeof *raw + words * sizeof(uint64_t)) / sizeof(pp_unit);
-  write(ring, now, PP_EXTENDED(PP_EXTENDED_OP_RAW, units, PP_TORCH_KEY(object)), &said, units);
+  pp_torch_write(ring, now, PP_EXTENDED(PP_EXTENDED_OP_RAW, units, PP_TORCH_KEY(object)), &said, units);
 }
 
 // Copies the text of the std::string at `string` and returns its length; 0: it cannot be read.
@@ -121,7 +121,7 @@ static void write_op(pp_ring* ring, uint64_t now, const char* object, const pp_t
     uint64_t* inputs = (uint64_t*)((char*)&said + units * sizeof(pp_unit));
     units += pp_torch_inputs(&PP_AT(uint64_t, row->inputs), 0, inputs) * sizeof(uint64_t) / sizeof(pp_unit);
   }
-  write(ring, now, PP_EXTENDED(PP_EXTENDED_OP, units, PP_TORCH_KEY(object)), &said, units);
+  pp_torch_write(ring, now, PP_EXTENDED(PP_EXTENDED_OP, units, PP_TORCH_KEY(object)), &said, units);
 }
 
 // StartCallback. C++ returns its std::unique_ptr<ObserverContext> in memory: `context`. It stays null, so that PyTorch
@@ -130,7 +130,7 @@ void* pp_torch_on_begin(void** context, const char* object) {
   *context = 0;
   const uint64_t now = pp_torch_now();
   if (!may_record(now)) return context;
-  pp_ring* ring = own_ring();
+  pp_ring* ring = pp_torch_own_ring();
   if (!ring) return context;
   const pp_torch_row* row = &pp_torch_self.arena->row;
   if (pp_likely(__atomic_load_n(&row->is_set, __ATOMIC_ACQUIRE))) {
@@ -144,8 +144,7 @@ void* pp_torch_on_begin(void** context, const char* object) {
 void pp_torch_on_end(const char* object, void* context) {
   (void)context;
   const uint64_t now = pp_torch_now();
-  const pp_private* page = __atomic_load_n(&pp_torch_self.private_page, __ATOMIC_ACQUIRE);
-  if (!page || page->magic != PP_PRIVATE_MAGIC || !is_recording()) return;
-  pp_ring* ring = own_ring();
-  if (ring) write(ring, now, PP_EXTENDED(PP_EXTENDED_OP_END, 0, PP_TORCH_KEY(object)), 0, 0);
+  if (!pp_torch_is_recording()) return;
+  pp_ring* ring = pp_torch_own_ring();
+  if (ring) pp_torch_write(ring, now, PP_EXTENDED(PP_EXTENDED_OP_END, 0, PP_TORCH_KEY(object)), 0, 0);
 }

@@ -27,11 +27,13 @@ constexpr Choice<OperatorOrder> kOrders[] = {{"self", OperatorOrder::kSelf},
                                              {"total", OperatorOrder::kTotal},
                                              {"mean", OperatorOrder::kMean},
                                              {"count", OperatorOrder::kCount},
+                                             {"memory", OperatorOrder::kMemory},
                                              {"flops", OperatorOrder::kFlops},
                                              {"name", OperatorOrder::kName},
                                              {"self_cpu_time_total", OperatorOrder::kSelf},
                                              {"cpu_time_total", OperatorOrder::kTotal},
-                                             {"cpu_time", OperatorOrder::kMean}};
+                                             {"cpu_time", OperatorOrder::kMean},
+                                             {"self_cpu_memory_usage", OperatorOrder::kMemory}};
 constexpr Choice<TableForm> kForms[] = {
     {"text", TableForm::kText}, {"json", TableForm::kJson}, {"csv", TableForm::kCsv}};
 

@@ -11,6 +11,7 @@
 #include "daemon/collector/calls/stub_boot.h"
 #include "daemon/collector/target/start_wait.h"
 #include "daemon/collector/torch/torch_boot.h"
+#include "daemon/collector/torch/torch_memory_slots.h"
 
 namespace ptrace_prof {
 namespace {
@@ -19,12 +20,21 @@ constexpr Nanos kPatience = Nanos::FromSeconds(10);
 constexpr Nanos kLease = Nanos::FromSeconds(3);
 constexpr Nanos kFirstLook = Nanos::FromMillis(5);
 constexpr Nanos kLeavesByItself = Nanos::FromMillis(20);  // at its next operator
+constexpr Nanos kComesLate = Nanos::FromMillis(20);       // a thread may write a record that long after its time
 constexpr timespec kPause{0, 200'000};
 constexpr size_t kRecordsAtOnce = 16384;
 constexpr size_t kBusyRecords = PP_TORCH_MAX_RING_RECORDS / 32;  // of one ring, at one look
 constexpr Nanos kBusyPause = Nanos::FromMillis(1);
 constexpr Nanos kIdlePause =
     Nanos::FromMillis(5);  // a full ring of a thread that runs an operator each us lasts longer
+
+std::string MemoryCounterName(const TorchDevice& device) {
+  if (device.is_cpu()) {
+    return "CPU memory allocated since the begin";
+  }
+  return fmt::format("{} {} memory", device.type == 1 ? "CUDA" : fmt::format("device type {}", device.type),
+                     device.index);
+}
 
 }  // namespace
 
@@ -41,13 +51,22 @@ TorchCapture::TorchCapture(const RecordedProcess& target, const CaptureContext& 
       context_(context),
       writer_(target.pid),
       decoder_(target.memory,
-               [this](Tid tid, const Operator& one) { context_.writer.AddOperator(ThreadOf(tid), one); }),
+               {[this](Tid tid, const Operator& one) { context_.writer.AddOperator(ThreadOf(tid), one); },
+                [this](Tid tid, const Allocation& one) { Take(tid, one); }}),
       records_(kRecordsAtOnce) {}
 
 Result<void> TorchCapture::Prepare(const GoOn& go_on) {
   const auto enter = [&]() -> Result<void> {
-    PP_ASSIGN_OR_RETURN(const pp_torch_boot boot, DescribeForTorch(target_.pid, target_.memory, target_.process.python,
-                                                                   clock_, context_.request.spec().record_shapes()));
+    PP_ASSIGN_OR_RETURN(pp_torch_boot boot, DescribeForTorch(target_.pid, target_.memory, target_.process.python,
+                                                             clock_, context_.request.spec().record_shapes()));
+    if (WithMemory()) {
+      PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(target_.pid));
+      if (auto set = SetMemorySlots(target_.pid, target_.memory, regions, boot); set.has_error()) {
+        memory_refusal_ = set.error();
+      }
+      memory_slots_ = static_cast<uint64_t>(
+          std::ranges::count_if(boot.memory, [](const pp_torch_slot_of& slot) { return slot.at != 0; }));
+    }
     PP_ASSIGN_OR_RETURN(InjectionTarget into,
                         DescribeForInjection(target_.pid, target_.memory, target_.process.python));
     into.force = context_.request.spec().force();
@@ -88,7 +107,11 @@ void TorchCapture::Abandon() {
 
 void TorchCapture::Refuse(const Error& error) {
   is_over_ = true;
-  context_.writer.AddNotice(MonotonicNow(), fmt::format("PyTorch's operators are not recorded: {}{}{}", error.message,
+  Note("operators are", error);
+}
+
+void TorchCapture::Note(std::string_view what, const Error& error) {
+  context_.writer.AddNotice(MonotonicNow(), fmt::format("PyTorch's {} not recorded: {}{}{}", what, error.message,
                                                         error.remedy.empty() ? "" : "; ", error.remedy));
 }
 
@@ -101,6 +124,13 @@ Result<Nanos> TorchCapture::Arm(Nanos begun) {
   if (auto armed = injection_->arena.SetArmed(target_.memory, writer_, true); armed.has_error()) {
     Refuse(armed.error());
     return begun;
+  }
+  if (memory_refusal_.has_value()) {
+    Note("memory is", *memory_refusal_);
+  } else if (injection_->arena.memory_slots() != memory_slots_) {
+    Note("memory is", {Code::kUnimplemented,
+                       "the process may not make its tables of functions writable (mprotect: a system call filter)",
+                       "allow that call"});
   }
   // Whole objects fill the buffers fast, so a process that runs operators now learns the layout as soon as possible.
   for (const Nanos deadline = MonotonicNow() + kFirstLook; !has_row_ && MonotonicNow() < deadline;) {
@@ -120,19 +150,43 @@ ThreadHandle TorchCapture::ThreadOf(Tid inner) {
   if (const auto known = unknown_.find(inner); known != unknown_.end()) {
     return known->second;
   }
-  ThreadInfo info{.pid = target_.pid, .tid = inner, .ns_tid = inner, .name = fmt::format("thread {}", inner.value)};
-  if (const auto threads = ListThreads(target_.pid); threads.has_value()) {
-    for (const Tid tid : threads.value()) {
-      const auto as_target = ReadNamespacedTid(target_.pid, tid);
-      if (as_target.has_value() && as_target.value() == inner) {
-        info.tid = tid;
-        const auto comm = ReadThreadName(target_.pid, tid);
-        info.name = comm.has_value() ? comm.value() : info.name;
-        break;
-      }
+  const auto host = hosts_.find(inner);
+  const ThreadInfo info =
+      host != hosts_.end()
+          ? host->second
+          : ThreadInfo{
+                .pid = target_.pid, .tid = inner, .ns_tid = inner, .name = fmt::format("thread {}", inner.value)};
+  return unknown_.emplace(inner, context_.writer.AddThread(info)).first->second;
+}
+
+// While it is still there: who has that number in the target's namespace.
+void TorchCapture::Meet(Tid inner) {
+  unknown_.erase(inner);  // the number may have been another thread's
+  hosts_.erase(inner);
+  const auto threads = ListThreads(target_.pid);
+  for (const Tid tid : threads.has_value() ? threads.value() : std::vector<Tid>()) {
+    const auto as_target = ReadNamespacedTid(target_.pid, tid);
+    if (as_target.has_value() && as_target.value() == inner) {
+      const auto comm = ReadThreadName(target_.pid, tid);
+      hosts_[inner] = {.pid = target_.pid,
+                       .tid = tid,
+                       .ns_tid = inner,
+                       .name = comm.has_value() ? comm.value() : fmt::format("thread {}", tid.value)};
+      return;
     }
   }
-  return unknown_.emplace(inner, context_.writer.AddThread(info)).first->second;
+}
+
+void TorchCapture::Take(Tid tid, const Allocation& one) {
+  context_.writer.AddAllocation(ThreadOf(tid), one);
+  const auto [device, is_new] = devices_.try_emplace({one.device.type, one.device.index});
+  DeviceCounter& counter = device->second;
+  if (is_new) {
+    counter.id = context_.writer.AddCounter(
+        {.group = "PyTorch", .name = MemoryCounterName(one.device), .unit = CounterUnit::kBytes});
+  }
+  counter.last = std::max(counter.last, one.when);
+  context_.writer.AddCount(counter.id, counter.last, static_cast<int64_t>(one.allocated));
 }
 
 void TorchCapture::DrainRing(size_t index) {
@@ -141,19 +195,26 @@ void TorchCapture::DrainRing(size_t index) {
   if (facts.state != RingState::kLive && facts.state != RingState::kEnded) {
     return;
   }
+  if (std::exchange(owners_[index], facts.thread_state.value) != facts.thread_state.value) {
+    Meet(facts.tid);
+  }
   uint64_t left = reader.Waiting();
   is_busy_ = is_busy_ || left > kBusyRecords;
-  const Nanos now = MonotonicNow();  // no record is younger
   while (left > 0) {
     const size_t count = reader.Drain(std::span(records_).first(std::min<uint64_t>(left, records_.size())));
     if (count == 0) {
       break;
     }
     left -= std::min<uint64_t>(left, count);
-    decoder_.Feed(index, facts.tid, facts.thread_state.value, std::span(records_).first(count), clock_.Line(), now);
+    const auto records = std::span(records_).first(count);
+    if (WithMemory()) {
+      merge_.Add(index, facts.tid, facts.thread_state.value, records);
+    } else {
+      Feed(index, facts.tid, facts.thread_state.value, records);
+    }
   }
-  if (facts.state == RingState::kEnded && reader.Waiting() == 0) {
-    decoder_.EndRing(index, now, OperatorEnd::kOpen);
+  if (facts.state == RingState::kEnded && reader.Waiting() == 0 && merge_.IsEmpty(index)) {
+    decoder_.EndRing(index, MonotonicNow(), OperatorEnd::kOpen);
     reader.Free();
   }
 }
@@ -162,11 +223,22 @@ std::optional<Nanos> TorchCapture::PollWithin() const {
   return is_over_ ? std::nullopt : std::optional(is_busy_ ? kBusyPause : kIdlePause);
 }
 
-void TorchCapture::Drain() {
+void TorchCapture::Feed(size_t ring, Tid tid, uint64_t thread, std::span<const pp_record> records) {
+  decoder_.Feed(ring, tid, thread, records, clock_.Line(), MonotonicNow());  // no record is younger
+}
+
+void TorchCapture::Drain(bool is_last) {
   is_busy_ = false;
   clock_.AddAnchor();
+  const uint64_t settled = clock_.Ticks() - clock_.TicksIn(kComesLate);
   for (size_t i = 0; i < injection_->arena.rings().size(); ++i) {
     DrainRing(i);
+  }
+  const auto feed = [this](auto... what) { Feed(what...); };
+  if (is_last) {
+    merge_.TakeAll(feed);
+  } else {
+    merge_.Take(PP_AS_WHEN(settled), feed);
   }
   if (!has_row_ && decoder_.row() != nullptr) {
     has_row_ = true;
@@ -179,6 +251,8 @@ void TorchCapture::Account() {
   Accounting& totals = context_.accounting;
   totals.operators = decoder_.counts().operators;
   totals.operators_lost = decoder_.counts().lost + injection_->arena.without_ring();
+  totals.allocations = decoder_.counts().allocations;
+  totals.unknown_blocks = decoder_.counts().unknown_blocks;
 }
 
 void TorchCapture::Poll(Nanos /*now*/, Nanos /*known_until*/) {
@@ -223,7 +297,7 @@ void TorchCapture::Disarm(Nanos patience, const std::function<void()>& meanwhile
     meanwhile();
   }
   if (!is_over_) {
-    Drain();
+    Drain(true);
   }
 }
 

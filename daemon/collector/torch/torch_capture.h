@@ -18,6 +18,7 @@
 #include "daemon/collector/target/capture_context.h"
 #include "daemon/collector/target/source.h"
 #include "daemon/collector/torch/torch_decoder.h"
+#include "daemon/collector/torch/torch_merge.h"
 
 namespace ptrace_prof {
 
@@ -40,10 +41,15 @@ class TorchCapture final : public Source {
   std::optional<Nanos> PollWithin() const override;
 
  private:
+  bool WithMemory() const { return context_.request.spec().profile_memory(); }
   void Refuse(const Error& error);
-  void Drain();
+  void Note(std::string_view what, const Error& error);
+  void Drain(bool is_last = false);
+  void Feed(size_t ring, Tid tid, uint64_t thread, std::span<const pp_record> records);
   void DrainRing(size_t index);
+  void Meet(Tid inner);
   ThreadHandle ThreadOf(Tid inner);
+  void Take(Tid tid, const Allocation& one);
   void Renew();
   void Account();
 
@@ -53,8 +59,18 @@ class TorchCapture final : public Source {
   RemoteWriter writer_;
   std::optional<TorchInjection> injection_;
   std::optional<Error> refusal_;  // of Prepare
+  std::optional<Error> memory_refusal_;
+  uint64_t memory_slots_ = 0;
   TorchDecoder decoder_;
-  std::map<Tid, ThreadHandle> unknown_;  // threads without Python, by tid as the target sees it
+  TorchMerge merge_;  // while memory is recorded
+  struct DeviceCounter {
+    CounterId id;
+    Nanos last;
+  };
+  std::map<std::pair<uint8_t, int8_t>, DeviceCounter> devices_;  // by type and index
+  std::map<size_t, uint64_t> owners_;                            // PyTorch's number of the thread that owns a ring
+  std::map<Tid, ThreadInfo> hosts_;      // threads as the host sees them, by tid as the target sees it
+  std::map<Tid, ThreadHandle> unknown_;  // those without Python, likewise
   std::vector<pp_record> records_;
   bool is_busy_ = false;  // the last look found much
   bool has_row_ = false;  // the hook knows where the fields are

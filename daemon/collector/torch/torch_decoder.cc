@@ -67,59 +67,111 @@ void TorchDecoder::Feed(size_t index, Tid tid, uint64_t thread, std::span<const 
 
 // A whole record has arrived.
 void TorchDecoder::Take(Ring& ring, Nanos when) {
-  const std::span<const pp_unit> payload = ring.record.payload();
   Open open;
   open.key = ring.record.word();
   open.one.begin = open.one.end = when;
   open.one.thread = static_cast<uint32_t>(ring.thread);
+  bool makes_sense = false;
   switch (ring.record.kind()) {
-    case PP_EXTENDED_OP: {
-      pp_torch_op op;
-      if (payload.size() * sizeof(pp_unit) < sizeof op) {
-        break;
-      }
-      std::memcpy(&op, payload.data(), sizeof op);
-      const size_t room = payload.size() * sizeof(pp_unit) - sizeof op;
-      if (op.name_bytes > room) {
-        break;
-      }
-      TakeInputs(payload, sizeof op + (op.name_bytes + sizeof(pp_unit) - 1) / sizeof(pp_unit) * sizeof(pp_unit),
-                 open.inputs);
-      LearnFrom(open.inputs);
-      open.range = op.name_bytes == 0
-                       ? std::string()
-                       : CleanText({reinterpret_cast<const char*>(payload.data()) + sizeof op, op.name_bytes});
-      open.one.name = op.function != 0 ? NameOf(op.function) : std::string_view();
-      open.one.handle = op.handle;
-      open.one.sequence = std::max<int64_t>(op.sequence, -1);
-      open.one.forward_thread = op.forward_thread;
-      open.one.scope = op.scope < kOperatorScopes ? static_cast<OperatorScope>(op.scope) : OperatorScope::kFunction;
-      open.one.is_async = op.is_async == 1;
-      Begin(ring, std::move(open));
-      return;
-    }
-    case PP_EXTENDED_OP_RAW:
-      if (payload.size() * sizeof(pp_unit) < sizeof(pp_torch_raw)) {
-        break;
-      }
-      open.raw = std::make_unique<pp_torch_raw>();
-      std::memcpy(open.raw.get(), payload.data(), sizeof(pp_torch_raw));
-      TakeInputs(payload, sizeof(pp_torch_raw), open.inputs);
-      if (row_ == nullptr) {
-        choice_.Try(ring.thread, *open.raw);
-        if (choice_.IsHopeless() || ++waiting_ > kMostWaiting) {
-          ++counts_.lost;
-          return;
-        }
-      } else if (!Describe(open)) {
-        return;
-      }
-      Begin(ring, std::move(open));
-      return;
-    case PP_EXTENDED_OP_END: End(ring, open.key, when); return;
+    case PP_EXTENDED_OP: makes_sense = TakeOperator(ring, std::move(open)); break;
+    case PP_EXTENDED_OP_RAW: makes_sense = TakeRaw(ring, std::move(open)); break;
+    case PP_EXTENDED_OP_END:
+      End(ring, open.key, when);
+      makes_sense = true;
+      break;
+    case PP_EXTENDED_ALLOCATED:
+    case PP_EXTENDED_FREED:
+    case PP_EXTENDED_MEMORY: makes_sense = TakeMemory(ring, when); break;
     default: break;
   }
-  ++counts_.strange;
+  counts_.strange += makes_sense ? 0 : 1;
+}
+
+// These return false if the record makes no sense.
+bool TorchDecoder::TakeOperator(Ring& ring, Open open) {
+  const std::span<const pp_unit> payload = ring.record.payload();
+  pp_torch_op op;
+  if (payload.size() * sizeof(pp_unit) < sizeof op) {
+    return false;
+  }
+  std::memcpy(&op, payload.data(), sizeof op);
+  const size_t room = payload.size() * sizeof(pp_unit) - sizeof op;
+  if (op.name_bytes > room) {
+    return false;
+  }
+  TakeInputs(payload, sizeof op + (op.name_bytes + sizeof(pp_unit) - 1) / sizeof(pp_unit) * sizeof(pp_unit),
+             open.inputs);
+  LearnFrom(open.inputs);
+  open.range = op.name_bytes == 0
+                   ? std::string()
+                   : CleanText({reinterpret_cast<const char*>(payload.data()) + sizeof op, op.name_bytes});
+  open.one.name = op.function != 0 ? NameOf(op.function) : std::string_view();
+  open.one.handle = op.handle;
+  open.one.sequence = std::max<int64_t>(op.sequence, -1);
+  open.one.forward_thread = op.forward_thread;
+  open.one.scope = op.scope < kOperatorScopes ? static_cast<OperatorScope>(op.scope) : OperatorScope::kFunction;
+  open.one.is_async = op.is_async == 1;
+  Begin(ring, std::move(open));
+  return true;
+}
+
+bool TorchDecoder::TakeRaw(Ring& ring, Open open) {
+  const std::span<const pp_unit> payload = ring.record.payload();
+  if (payload.size() * sizeof(pp_unit) < sizeof(pp_torch_raw)) {
+    return false;
+  }
+  open.raw = std::make_unique<pp_torch_raw>();
+  std::memcpy(open.raw.get(), payload.data(), sizeof(pp_torch_raw));
+  TakeInputs(payload, sizeof(pp_torch_raw), open.inputs);
+  if (row_ == nullptr) {
+    choice_.Try(ring.thread, *open.raw);
+    if (choice_.IsHopeless() || ++waiting_ > kMostWaiting) {
+      ++counts_.lost;
+      return true;
+    }
+  } else if (!Describe(open)) {
+    return true;
+  }
+  Begin(ring, std::move(open));
+  return true;
+}
+
+bool TorchDecoder::TakeMemory(Ring& ring, Nanos when) {
+  const std::span<const pp_unit> payload = ring.record.payload();
+  const uint32_t kind = ring.record.kind();
+  pp_torch_reported said{};
+  const size_t size = kind == PP_EXTENDED_MEMORY ? sizeof said : sizeof said.block;
+  if (payload.size() * sizeof(pp_unit) < size) {
+    return false;
+  }
+  std::memcpy(&said, payload.data(), size);
+  Allocation one{.when = when, .address = said.block.address, .bytes = said.block.bytes};
+  if (kind == PP_EXTENDED_MEMORY) {
+    one.device = {PP_TORCH_DEVICE_TYPE(ring.record.word()), PP_TORCH_DEVICE_INDEX(ring.record.word())};
+    one.allocated = said.allocated;
+    one.reserved = said.reserved;
+  } else if (kind == PP_EXTENDED_ALLOCATED) {
+    if (one.bytes <= 0) {
+      return false;
+    }
+    blocks_.Allocated(one.address, one.bytes);
+    one.allocated = blocks_.bytes();
+  } else if (const std::optional<int64_t> bytes = blocks_.Freed(one.address)) {
+    one.bytes = -*bytes;
+    one.allocated = blocks_.bytes();
+  } else {
+    ++counts_.unknown_blocks;
+    return true;
+  }
+  const auto caller = std::find_if(ring.open.rbegin(), ring.open.rend(),
+                                   [](const Open& open) { return !open.has_ended && !open.one.is_async; });
+  if (caller != ring.open.rend()) {
+    one.operator_handle = caller->one.handle;
+    (one.device.is_cpu() ? caller->one.cpu_memory : caller->one.device_memory) += one.bytes;
+  }
+  ++counts_.allocations;
+  sinks_.allocations(ring.tid, one);
+  return true;
 }
 
 void TorchDecoder::Begin(Ring& ring, Open open) {
@@ -256,7 +308,7 @@ void TorchDecoder::Write(const Ring& ring, const Open& open) {
   one.inputs = open.inputs.empty() ? nullptr : InputsOf(open.inputs);
   counts_.without_name += one.name.empty() ? 1 : 0;
   ++counts_.operators;
-  sink_(ring.tid, one);
+  sinks_.operators(ring.tid, one);
 }
 
 void TorchDecoder::CloseAll(Ring& ring, Nanos when, OperatorEnd ending) {

@@ -20,7 +20,9 @@
 #include "attach/proc/remote_memory.h"
 #include "daemon/collector/calls/extended_record.h"
 #include "daemon/collector/calls/tick_map.h"
+#include "daemon/collector/torch/torch_blocks.h"
 #include "daemon/collector/torch/torch_rows.h"
+#include "daemon/trace/allocation.h"
 #include "daemon/trace/operator.h"
 
 namespace ptrace_prof {
@@ -30,17 +32,22 @@ struct TorchCounts {
   uint64_t lost = 0;       // events that a ring had no room for
   uint64_t unmatched = 0;  // ends of operators that had begun before, or in a gap
   uint64_t without_name = 0;
-  uint64_t strange = 0;  // records that make no sense
+  uint64_t allocations = 0;     // allocations and frees, written
+  uint64_t unknown_blocks = 0;  // freed, but allocated before, or their allocation was lost
+  uint64_t strange = 0;         // records that make no sense
 };
 
 class TorchDecoder {
  public:
-  using Sink = std::function<void(Tid tid, const Operator& one)>;
+  struct Sinks {
+    std::function<void(Tid tid, const Operator& one)> operators;
+    std::function<void(Tid tid, const Allocation& one)> allocations;  // if any are recorded
+  };
 
-  TorchDecoder(RemoteMemory& memory, Sink sink) : memory_(memory), choice_(memory), sink_(std::move(sink)) {}
+  TorchDecoder(RemoteMemory& memory, Sinks sinks) : memory_(memory), choice_(memory), sinks_(std::move(sinks)) {}
 
   // Records of the ring number `ring`, which the thread `tid` (as the target sees it) with PyTorch's number `thread`
-  // owns now.
+  // owns now. If allocations are recorded, records must come in the order of time over all rings.
   void Feed(size_t ring, Tid tid, uint64_t thread, std::span<const pp_record> records, const TickMap& ticks, Nanos now);
   // The thread of that ring has ended, or the recording has.
   void EndRing(size_t ring, Nanos when, OperatorEnd ending);
@@ -69,6 +76,9 @@ class TorchDecoder {
   };
 
   void Take(Ring& ring, Nanos when);
+  bool TakeOperator(Ring& ring, Open open);
+  bool TakeRaw(Ring& ring, Open open);
+  bool TakeMemory(Ring& ring, Nanos when);
   void Begin(Ring& ring, Open open);
   void End(Ring& ring, uint32_t key, Nanos when);
   Ring* RingOfAsync(uint32_t key);
@@ -84,7 +94,8 @@ class TorchDecoder {
   RemoteMemory& memory_;
   TorchRowChoice choice_;
   const TorchRow* row_ = nullptr;
-  Sink sink_;
+  Sinks sinks_;
+  TorchBlocks blocks_;
   std::unordered_map<size_t, Ring> rings_;
   std::unordered_map<uint64_t, std::string> names_;         // by schema
   std::string key_;                                         // scratch

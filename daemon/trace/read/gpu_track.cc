@@ -191,6 +191,10 @@ void GpuTrack::Begin(const Event& event, Nanos when) {
 }
 
 void GpuTrack::Mark(const Event& event, Nanos when, TraceVisitor& visitor) {
+  if (kind_ == Kind::kThread && event.category == kAllocationCategory) {
+    visitor.OnAllocation(thread_, AllocationOf(event, when));
+    return;
+  }
   if (kind_ != Kind::kThread || event.category != kGpuAnnotationCategory || event.name_iid == 0 ||
       event.name_iid > names_.size()) {
     vocabulary_.Skip();
@@ -225,7 +229,20 @@ Operator GpuTrack::OperatorOf(const Event& event, Nanos when) const {
           .scope = OneOf(event.note(GpuNote::kScope), OperatorScope::kStaticRuntimeModel),
           .ending = OneOf(event.note(GpuNote::kEnding), OperatorEnd::kLost),
           .inputs = inputs != nullptr ? inputs->get() : nullptr,
-          .is_async = event.note(GpuNote::kAsync) != 0};
+          .is_async = event.note(GpuNote::kAsync) != 0,
+          .cpu_memory = static_cast<int64_t>(event.note(GpuNote::kCpuMemory)),
+          .device_memory = static_cast<int64_t>(event.note(GpuNote::kDeviceMemory))};
+}
+
+Allocation GpuTrack::AllocationOf(const Event& event, Nanos when) const {
+  return {.when = when,
+          .address = event.note(GpuNote::kAddress),
+          .bytes = static_cast<int64_t>(event.note(GpuNote::kChange)),
+          .device = {static_cast<uint8_t>(event.note(GpuNote::kDeviceType)),
+                     static_cast<int8_t>(event.note(GpuNote::kDeviceIndex) - 1)},
+          .allocated = event.note(GpuNote::kAllocated),
+          .reserved = event.note(GpuNote::kReserved),
+          .operator_handle = event.note(GpuNote::kHandle)};
 }
 
 GpuApiCall GpuTrack::CallOf(const Event& event, Nanos when) const {

@@ -52,6 +52,7 @@ class GpuTrack {
   GpuOperation OperationOf(const Event& event, Nanos when) const;
   GpuAnnotation AnnotationOf(const Event& event, Nanos when) const;
   Operator OperatorOf(const Event& event, Nanos when) const;
+  Allocation AllocationOf(const Event& event, Nanos when) const;
   void End(Nanos when, TraceVisitor& visitor);
 
   ReaderVocabulary& vocabulary_;

@@ -17,6 +17,7 @@
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
+#include "daemon/trace/allocation.h"
 #include "daemon/trace/call.h"
 #include "daemon/trace/check.h"
 #include "daemon/trace/counter.h"
@@ -58,6 +59,7 @@ class TraceVisitor {
   virtual void OnGpuAnnotation(TrackId, const GpuAnnotation&) {}
   // Operators come whole, in about the order of their ends.
   virtual void OnOperator(TrackId, const Operator&) {}
+  virtual void OnAllocation(TrackId, const Allocation&) {}  // those of one thread come in order
   virtual void OnGpuAccounting(const GpuAccounting&) {}
   // Each counter is announced before its values, which come in order of time.
   virtual void OnCounter(CounterId, const CounterInfo&) {}

@@ -476,11 +476,40 @@ void GpuSequence::AddOperator(const Operator& one, WireEncoder& out) {
   for (const auto& [note, value] : notes) {
     event.NoteIfSet(note, value);
   }
+  for (const auto& [note, value] :
+       {std::pair(GpuNote::kCpuMemory, one.cpu_memory), std::pair(GpuNote::kDeviceMemory, one.device_memory)}) {
+    if (value != 0) {
+      event.Note(note, pf::DebugAnnotation::kIntValueFieldNumber, static_cast<uint64_t>(value));
+    }
+  }
   if (inputs != 0) {
     event.Text(GpuNote::kInputs, inputs);
   }
   event.Append(tail_, out);
   EncodeEnd(end, lane, out);
+}
+
+void GpuSequence::AddAllocation(const Allocation& one, WireEncoder& out) {
+  if (!described_) {
+    EncodePreamble(out);
+  }
+  const uint32_t name = NameIid(kAllocationName, out);
+  Event event(*this, one.when, pf::TrackEvent::TYPE_INSTANT);
+  event.Field(pf::TrackEvent::kNameIidFieldNumber, name);
+  event.Field(pf::TrackEvent::kCategoryIidsFieldNumber, kAllocationCategory);
+  event.Note(GpuNote::kChange, pf::DebugAnnotation::kIntValueFieldNumber, static_cast<uint64_t>(one.bytes));
+  const std::pair<GpuNote, uint64_t> notes[] = {
+      {GpuNote::kAddress, one.address},
+      {GpuNote::kDeviceType, one.device.type},
+      {GpuNote::kDeviceIndex, static_cast<uint64_t>(one.device.index + 1)},
+      {GpuNote::kAllocated, one.allocated},
+      {GpuNote::kReserved, one.reserved},
+      {GpuNote::kHandle, one.operator_handle},
+  };
+  for (const auto& [note, value] : notes) {
+    event.NoteIfSet(note, value);
+  }
+  event.Append(tail_, out);
 }
 
 void GpuSequence::Reset() {

@@ -12,6 +12,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "daemon/trace/allocation.h"
 #include "daemon/trace/gpu.h"
 #include "daemon/trace/iid_map.h"
 #include "daemon/trace/operator.h"
@@ -39,6 +40,7 @@ class GpuSequence {
   void AddCall(const GpuApiCall& call, WireEncoder& out);
   void AddAnnotation(const GpuAnnotation& annotation, WireEncoder& out);
   void AddOperator(const Operator& one, WireEncoder& out);
+  void AddAllocation(const Allocation& one, WireEncoder& out);
 
   // Forgets the tables; the next packets begin a new incremental state.
   void Reset();

@@ -142,6 +142,10 @@ void GpuWriter::AddOperator(const GpuThread& thread, const Operator& one, WireEn
   Of(thread, {kOperatorsSalt, "PyTorch"}, operators_).AddOperator(one, out);
 }
 
+void GpuWriter::AddAllocation(const GpuThread& thread, const Allocation& one, WireEncoder& out) {
+  Of(thread, {kOperatorsSalt, "PyTorch"}, operators_).AddAllocation(one, out);
+}
+
 void GpuWriter::Reset() {
   ForEach([](GpuSequence& sequence) { sequence.Reset(); });
 }

@@ -41,6 +41,7 @@ class GpuWriter {
   void AddCall(const GpuThread& thread, const GpuApiCall& call, WireEncoder& out);
   void AddAnnotation(const GpuThread& thread, const GpuAnnotation& annotation, WireEncoder& out);
   void AddOperator(const GpuThread& thread, const Operator& one, WireEncoder& out);
+  void AddAllocation(const GpuThread& thread, const Allocation& one, WireEncoder& out);
   void EndThread(uint32_t number) {
     calls_.erase(number);
     annotations_.erase(number);

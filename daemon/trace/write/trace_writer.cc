@@ -471,6 +471,12 @@ void TraceWriter::AddOperator(ThreadHandle handle, const Operator& one) {
   impl_->WithGpuThread(
       handle, [&](GpuWriter& gpu, const GpuThread& thread, WireEncoder& out) { gpu.AddOperator(thread, one, out); });
 }
+
+void TraceWriter::AddAllocation(ThreadHandle handle, const Allocation& one) {
+  impl_->WithGpuThread(
+      handle, [&](GpuWriter& gpu, const GpuThread& thread, WireEncoder& out) { gpu.AddAllocation(thread, one, out); });
+}
+
 void TraceWriter::AddGpuAnnotation(ThreadHandle handle, const GpuAnnotation& annotation) {
   impl_->WithGpuThread(handle, [&](GpuWriter& gpu, const GpuThread& thread, WireEncoder& out) {
     gpu.AddAnnotation(thread, annotation, out);

@@ -16,6 +16,7 @@
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
+#include "daemon/trace/allocation.h"
 #include "daemon/trace/call.h"
 #include "daemon/trace/check.h"
 #include "daemon/trace/counter.h"
@@ -75,6 +76,8 @@ class TraceWriter {
   void AddGpuAnnotation(ThreadHandle thread, const GpuAnnotation& annotation);
   // An operator of PyTorch, once its end is known: in about that order.
   void AddOperator(ThreadHandle thread, const Operator& one);
+  // Memory of PyTorch.
+  void AddAllocation(ThreadHandle thread, const Allocation& one);
   void AddGpuAccounting(const GpuAccounting& accounting);
 
   // Numbers over time. `when` must not decrease for a counter.

@@ -4,7 +4,7 @@ add_executable(daemon_trace_test
   unit/daemon/trace/allocations.cc
   unit/daemon/trace/calls_test.cc
   unit/daemon/trace/gpu_test.cc
-  unit/daemon/trace/annotations_test.cc
+  unit/daemon/trace/annotations_test.cc unit/daemon/trace/operators_test.cc
   unit/daemon/trace/read/counter_track_test.cc
   unit/daemon/trace/counters_test.cc
   unit/daemon/trace/inspection_codec_test.cc

@@ -10,6 +10,7 @@
 
 #include "attach/proc/maps.h"
 #include "attach/proc/process_memory.h"
+#include "symbolizer/elf/import_slots.h"
 #include "tests/unit/symbolizer/elf/fake_process.h"
 
 namespace ptrace_prof {
@@ -246,6 +247,43 @@ TEST(ElfImage, IsBoundedOnGarbledImages) {
     }
   }
   EXPECT_GT(readable, 100);
+}
+
+// This very program: what it calls of libc, by the address that is there now.
+TEST(ImportSlots, AreThoseThroughWhichAProgramCalls) {
+  ProcessMemory memory{Pid(::getpid())};
+  const auto regions = ReadMaps(Pid(::getpid())).value();
+  const auto region_of = [&regions](uint64_t address) {
+    return std::ranges::find_if(
+        regions, [address](const MemoryRegion& one) { return one.start.value <= address && address < one.end.value; });
+  };
+  const std::string_view functions[] = {"pp_no_such_function", "getpid", "dlopen"};
+  const std::vector<ImportSlot> slots = FindImportSlots(memory, regions.front().start, functions);
+  ASSERT_EQ(slots.size(), 2U);
+  for (const ImportSlot& slot : slots) {
+    EXPECT_NE(slot.function, 0U);
+    uint64_t value = 0;
+    ASSERT_EQ(memory.ReadValue(slot.at, &value), ReadStatus::kOk);
+    ASSERT_NE(region_of(value), regions.end());
+    EXPECT_TRUE(region_of(value)->executable);
+  }
+}
+
+TEST(ImportSlots, NonsenseDoesNoHarm) {
+  std::mt19937 random(26);
+  const std::vector<uint8_t> image = ReadWholeFile(kGnu);
+  constexpr size_t kAfterHeaders = 0x400;  // FakeProcess trusts these
+  const std::string_view functions[] = {"memcpy", "malloc"};
+  for (int i = 0; i < 2000; ++i) {
+    std::vector<uint8_t> changed = image;
+    for (int k = 0; k < 20; ++k) {
+      changed[kAfterHeaders + random() % std::min<size_t>(changed.size() - kAfterHeaders, 0x4000)] =
+          static_cast<uint8_t>(random());
+    }
+    FakeProcess process;
+    process.MapElf(changed, kBias, i % 2 == 0);
+    (void)FindImportSlots(process, RemoteAddr(kBias), functions);
+  }
 }
 
 }  // namespace

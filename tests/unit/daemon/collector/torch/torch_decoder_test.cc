@@ -157,6 +157,7 @@ class Decoding : public ::testing::Test {
     std::memcpy(said.name, range.data(), range.size());
     Add(PP_EXTENDED_OP, key, when, &said, sizeof said.op + range.size());
   }
+  void Memory(uint32_t kind, uint64_t when, const pp_torch_block& block) { Add(kind, 0, when, &block, sizeof block); }
   void End(uint32_t key, uint64_t when) { Add(PP_EXTENDED_OP_END, key, when); }
   void Lost(uint64_t from, uint64_t to, uint64_t count) {
     records_.push_back({PP_WHEN_TAG(from, PP_TAG_LOST), count});
@@ -192,9 +193,12 @@ class Decoding : public ::testing::Test {
   std::vector<pp_record> records_;
   std::vector<Seen> seen_;
   uint64_t handles_ = 0;
-  TorchDecoder decoder_{world_.memory, [this](Tid tid, const Operator& one) {
-                          seen_.push_back({tid, std::string(one.name), one});
-                        }};
+  std::vector<Allocation> allocations_;
+  TorchDecoder decoder_{world_.memory,
+                        {[this](Tid tid, const Operator& one) {
+                           seen_.push_back({tid, std::string(one.name), one});
+                         },
+                         [this](Tid, const Allocation& one) { allocations_.push_back(one); }}};
 };
 
 TEST_F(Decoding, NothingThatCameBeforeTheLayoutWasKnownIsMissing) {
@@ -283,6 +287,64 @@ TEST_F(Decoding, AnUnreadableNameIsCounted) {
   EXPECT_EQ(decoder_.counts().without_name, 1U);
 }
 
+TEST_F(Decoding, MemoryIsThatOfTheInnermostOperator) {
+  LearnTheRow();
+  Begin(1, 1000);
+  const uint64_t outer = handles_;
+  Memory(PP_EXTENDED_ALLOCATED, 1010, {0x1000, 100});
+  Begin(2, 1020);
+  Memory(PP_EXTENDED_ALLOCATED, 1030, {0x2000, 30});
+  Memory(PP_EXTENDED_FREED, 1040, {0x1000, 0});
+  End(2, 1050);
+  End(1, 1060);
+  Memory(PP_EXTENDED_FREED, 1070, {0x2000, 0});
+  Memory(PP_EXTENDED_FREED, 1080, {0x2000, 0});  // it is unknown now
+  Feed(1);
+  ASSERT_EQ(seen_.size(), 2U);
+  EXPECT_EQ(seen_[0].one.cpu_memory, 30 - 100);
+  EXPECT_EQ(seen_[1].one.cpu_memory, 100);
+  ASSERT_EQ(allocations_.size(), 4U);
+  const int64_t bytes[] = {100, 30, -100, -30};
+  const uint64_t allocated[] = {100, 130, 30, 0};
+  const uint64_t handles[] = {outer, outer + 1, outer + 1, 0};
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(allocations_[i].bytes, bytes[i]);
+    EXPECT_EQ(allocations_[i].allocated, allocated[i]);
+    EXPECT_EQ(allocations_[i].operator_handle, handles[i]);
+    EXPECT_TRUE(allocations_[i].device.is_cpu());
+  }
+  EXPECT_EQ(decoder_.counts().allocations, 4U);
+  EXPECT_EQ(decoder_.counts().unknown_blocks, 1U);
+}
+
+TEST_F(Decoding, OneThreadFreesWhatAnotherAllocated) {
+  LearnTheRow();
+  Memory(PP_EXTENDED_ALLOCATED, 1000, {0x1000, 8});
+  Feed();
+  Memory(PP_EXTENDED_FREED, 1010, {0x1000, 0});
+  Memory(PP_EXTENDED_ALLOCATED, 1020, {0x1000, 16});
+  Feed(1000, 1);
+  ASSERT_EQ(allocations_.size(), 3U);
+  EXPECT_EQ(allocations_[1].bytes, -8);
+  EXPECT_EQ(allocations_[2].allocated, 16U);
+}
+
+TEST_F(Decoding, AnotherDeviceSaysItself) {
+  LearnTheRow();
+  Begin(1, 1000);
+  const pp_torch_reported said{{0x7000, -512}, 4096, 1 << 20};
+  Add(PP_EXTENDED_MEMORY, 1 | 2 << 8, 1010, &said, sizeof said);
+  End(1, 1020);
+  Feed();
+  ASSERT_EQ(allocations_.size(), 1U);
+  EXPECT_EQ(allocations_[0].device, (TorchDevice{1, 2}));
+  EXPECT_EQ(allocations_[0].bytes, -512);
+  EXPECT_EQ(allocations_[0].allocated, 4096U);
+  EXPECT_EQ(allocations_[0].reserved, 1U << 20);
+  EXPECT_EQ(seen_[0].one.cpu_memory, 0);
+  EXPECT_EQ(seen_[0].one.device_memory, -512);
+}
+
 TEST_F(Decoding, NonsenseIsCountedAndSkipped) {
   LearnTheRow();
   pp_torch_op op{.function = 0, .handle = 1, .sequence = -1, .name_bytes = 100};
@@ -291,11 +353,15 @@ TEST_F(Decoding, NonsenseIsCountedAndSkipped) {
   Add(77, 3, 1000);
   records_.push_back({PP_WHEN_TAG(1000, PP_TAG_START), 0});
   records_.push_back({PP_WHEN_TAG(1000, PP_TAG_EXTENDED), PP_EXTENDED(PP_EXTENDED_OP, PP_MAX_UNITS + 1, 4)});
+  Memory(PP_EXTENDED_ALLOCATED, 1000, {0x1000, -1});
+  Memory(PP_EXTENDED_MEMORY, 1000, {0x1000, 1});  // its totals are missing
+  Add(PP_EXTENDED_FREED, 0, 1000);
   Begin(5, 1100);
   End(5, 1110);
   Feed();
   EXPECT_EQ(Names(), std::vector<std::string>{"aten::mm"});
-  EXPECT_EQ(decoder_.counts().strange, 5U);
+  EXPECT_EQ(decoder_.counts().strange, 8U);
+  EXPECT_TRUE(allocations_.empty());
 }
 
 }  // namespace
