@@ -1,7 +1,33 @@
 # shellcheck shell=bash
 # ./dev soak: the safety tests at full length (kill matrices × 200, and × 500 for each way into a target, a minute of a
 # hostile target, …).
+# ./dev soak torch [VERSION…]: PyTorch as PyPI has it (dev.d/packages/torch-wheels.txt), one version after the other. Each
+# takes some gigabytes of disk, which are freed again.
 # ./dev soak truth [--fresh] [--peers]: are samples true? Continues where it stopped; the table is build/truth/table.md.
+
+soak_torch() {
+  local version others folder test failed=0
+  while read -r version others; do
+    case $version in '#'* | '') continue ;; esac
+    [ $# -eq 0 ] || [[ " $* " == *" $version "* ]] || continue
+    folder=$PP_CACHE/torch/$version
+    say "PyTorch $version"
+    if [ ! -e "$folder/ready" ]; then
+      rm -rf "$folder"
+      mkdir -p "$folder"
+      /usr/bin/python3 -m venv "$folder"
+      # shellcheck disable=SC2086 # several words
+      "$folder/bin/pip" install --quiet --no-cache-dir "torch==$version" $others || { failed=1; continue; }
+      touch "$folder/ready"
+    fi
+    for test in torch_operators torch_memory; do
+      PTRACE_PROF_SOAK=1 PP_TORCH_PYTHON=$folder/bin/python3 python3 "tests/integration/${test}_test.py" \
+        --python "$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')" </dev/null || failed=1
+    done
+    rm -rf "$folder"
+  done <dev.d/packages/torch-wheels.txt
+  return $failed
+}
 
 verb_soak() {
   local dir
@@ -16,6 +42,11 @@ verb_soak() {
     shift
     say "Truth: every program on every version, at full length"
     PTRACE_PROF_SOAK=1 PTRACE_PROF_BIN=${PTRACE_PROF_BIN:-$PP_ROOT/build/bin/ptrace-prof} python3 tests/truth/truth.py "$@"
+    return
+  fi
+  if [ "${1:-}" = torch ]; then
+    shift
+    soak_torch "$@"
     return
   fi
   say "Soaking: the tests labelled soak, at full length"

@@ -1,7 +1,8 @@
 """A perceptron trained with Adam, on PyTorch: `steps N` trains on the main thread, `threads N COUNT` on COUNT more at
 the same time, `profiled N FILE` and `averages N FILE` on the main thread under the job's own profiler, `forked N` in a
 child; `hold N` and `drop` allocate and free N floats, `shared N` both, between processes. Answers each with `done` and
-what the job has to say; `result` says the sum of all weights, exactly. Needs an interpreter with PyTorch."""
+what the job has to say; `result` says the sum of all weights, exactly, `version`
+PyTorch's. Needs an interpreter with PyTorch."""
 import json
 import os
 import select
@@ -119,6 +120,8 @@ def main():
             torch.empty(int(words[1])).share_memory_()
         elif words[0] == "forked":
             answer = in_child(training, int(words[1]))
+        elif words[0] == "version":
+            answer = torch.__version__
         elif words[0] == "result":
             answer = sum(one.detach().double().sum().item() for one in training.model.parameters()).hex()
         pact.say("done", answer)
