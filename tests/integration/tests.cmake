@@ -43,7 +43,7 @@ if(TARGET ptrace-prof)
   pp_script_test(integration.job_limits 600 integration ${CMAKE_CURRENT_SOURCE_DIR}/integration/job_limits_test.py --any)
   pp_script_test(integration.containers 600 integration ${CMAKE_CURRENT_SOURCE_DIR}/integration/containers_test.py --any)
 
-  foreach(minor 3.11 3.14)
+  foreach(minor 3.11 3.13 3.14)
     pp_script_test(integration.torch_operators.${minor} 600 integration
       ${CMAKE_CURRENT_SOURCE_DIR}/integration/torch_operators_test.py --python ${minor} Operators Refused)
     pp_script_test(integration.torch_memory.${minor} 600 integration

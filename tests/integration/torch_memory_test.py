@@ -30,7 +30,7 @@ class Memory(TorchCase):
         lines = [line.split() for line in pathlib.Path(f"/proc/{self.target.pid}/maps").read_text().splitlines()
                  if "/libc10.so" in line]
         base = int(lines[0][0].split("-")[0], 16)
-        relocations = subprocess.run(["readelf", "-rW", self.root + lines[0][5]], capture_output=True, text=True, check=True)
+        relocations = subprocess.run(["readelf", "-rW", lines[0][5]], capture_output=True, text=True, check=True)
         slots = re.findall(r"^(\w+) .* _ZN3c1025ProfiledCPUMemoryReporter(?:3New|6Delete)E", relocations.stdout, re.M)
         return [line[:2] for line in lines], [base + int(slot, 16) for slot in slots]
 
@@ -43,7 +43,7 @@ class Memory(TorchCase):
         return {row["name"]: (row["count"], row["cpu_memory"], row["self_cpu_memory"]) for row in trace.rows()}
 
     def assertIsTheTable(self, trace, expected):
-        """`expected`: what PyTorch's own profiler says, several times. Up to 2.4 it assigns by microseconds, so the
+        """`expected`: what PyTorch's own profiler says, several times. Up to 2.6 it assigns by microseconds, so the
         own memory of each name differs each time."""
         table = self.table(trace)
         self.assertEqual(table["aten::sqrt"][1], STEPS * PARAMETERS)  # one result for each parameter
