@@ -23,22 +23,7 @@ def sizes(trace):
     return [one["args"]["Bytes"] for one in trace.memory]
 
 
-class Memory(TorchCase):
-    def library(self):
-        """What is mapped of PyTorch's core library, and with which access; and where each slot is through which it reports
-        CPU memory."""
-        lines = [line.split() for line in pathlib.Path(f"/proc/{self.target.pid}/maps").read_text().splitlines()
-                 if "/libc10.so" in line]
-        base = int(lines[0][0].split("-")[0], 16)
-        relocations = subprocess.run(["readelf", "-rW", lines[0][5]], capture_output=True, text=True, check=True)
-        slots = re.findall(r"^(\w+) .* _ZN3c1025ProfiledCPUMemoryReporter(?:3New|6Delete)E", relocations.stdout, re.M)
-        return [line[:2] for line in lines], [base + int(slot, 16) for slot in slots]
-
-    def slots(self):
-        """What they hold."""
-        with open(f"/proc/{self.target.pid}/mem", "rb") as memory:
-            return [os.pread(memory.fileno(), 8, slot) for slot in self.library()[1]]
-
+class Compared(TorchCase):
     def table(self, trace):
         return {row["name"]: (row["count"], row["cpu_memory"], row["self_cpu_memory"]) for row in trace.rows()}
 
@@ -78,6 +63,25 @@ class Memory(TorchCase):
             self.assertEqual(beside, alone)
         self.assertIsTheTable(trace, [first] if self.is_precise else [first, alone, beside])
         self.assertFinishes()
+
+
+class Blocks(TorchCase):
+    shares = True
+
+    def library(self):
+        """What is mapped of PyTorch's core library, and with which access; and where each slot is through which it reports
+        CPU memory."""
+        lines = [line.split() for line in pathlib.Path(f"/proc/{self.target.pid}/maps").read_text().splitlines()
+                 if "/libc10.so" in line]
+        base = int(lines[0][0].split("-")[0], 16)
+        relocations = subprocess.run(["readelf", "-rW", lines[0][5]], capture_output=True, text=True, check=True)
+        slots = re.findall(r"^(\w+) .* _ZN3c1025ProfiledCPUMemoryReporter(?:3New|6Delete)E", relocations.stdout, re.M)
+        return [line[:2] for line in lines], [base + int(slot, 16) for slot in slots]
+
+    def slots(self):
+        """What they hold."""
+        with open(f"/proc/{self.target.pid}/mem", "rb") as memory:
+            return [os.pread(memory.fileno(), 8, slot) for slot in self.library()[1]]
 
     def test_all_threads(self):
         trace = self.record("threads", STEPS, 3, options=MEMORY)

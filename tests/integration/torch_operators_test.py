@@ -17,6 +17,8 @@ SEED = 20261128
 
 
 class Operators(TorchCase):
+    shares = True
+
     def test_each_operator_of_ten_steps(self):
         names = self.reference(STEPS)
         for options in (("--mode", "trace"), ("--torch", "on")):  # with calls, and with samples
@@ -81,13 +83,15 @@ class Operators(TorchCase):
         self.assertFinishes()
 
     def test_results_are_the_same_and_the_hook_leaves(self):
-        other = self.start("torch_mlp.py", interpreter=self.target.interpreter)
-        other.tell(f"steps {STEPS}")
-        other.expect("done")
-        other.tell("result")
-        expected = other.expect("done").text.split(" ", 1)[1]
-        self.record("steps", STEPS, options=("--torch", "on"))
-        self.assertEqual(self.ask("result"), expected)
+        results = []
+        for options in (None, ("--torch", "on"), ("--mode", "trace", "--record-shapes", "--profile-memory")):
+            self.ask("again")
+            if options is None:
+                self.ask("steps", STEPS)
+            else:
+                self.record("steps", STEPS, options=options)
+            results.append(self.ask("result"))
+        self.assertEqual(results, 3 * results[:1])
         self.assertNotIn("ptrace-prof-ops", "".join(
             os.readlink(path) for path in glob.glob(f"/proc/{self.target.pid}/fd/*")))
         self.assertFinishes()

@@ -8,6 +8,7 @@ import pathlib
 import re
 
 from support import case, interpreters, profiler
+from support.target_process import TargetProcess
 
 PACKAGES = "usr/lib/python3/dist-packages"
 STEPS = 10
@@ -63,7 +64,13 @@ class Trace:
 
 
 class TorchCase(case.Case):
+    shares = False  # all tests of the class use one job, one after the other
+
     def setUp(self):
+        kept = type(self).__dict__.get("kept")
+        self.__dict__.update(kept or {})
+        if kept:
+            return
         given = os.environ.get("PP_TORCH_PYTHON")
         having = [interpreters.Interpreter(self.interpreter.version, "environment", "", given)] if given else [
             one for one in self.interpreters if one.path.startswith("/usr/bin/") and
@@ -71,10 +78,13 @@ class TorchCase(case.Case):
         if not having:
             self.skipTest(f"no PyTorch for CPython {self.minor} here")
         self.root = having[0].root
-        self.target = self.start("torch_mlp.py", interpreter=having[0])
+        self.target = TargetProcess("torch_mlp.py", having[0])
+        (self.addClassCleanup if self.shares else self.addCleanup)(self.target.close)
         self.torch = tuple(int(part) for part in re.match(r"(\d+)\.(\d+)", self.ask("version")).groups())
         # Before 2.14, or some version after 2.6, its own profiler counts in microseconds: it assigns memory to the wrong operator, and may miss one.
         self.is_precise = self.torch >= (2, 14)
+        if self.shares:
+            type(self).kept = {"root": self.root, "target": self.target, "torch": self.torch, "is_precise": self.is_precise}
 
     def ask(self, *words):
         self.target.tell(" ".join(str(word) for word in words))
@@ -139,5 +149,7 @@ class TorchCase(case.Case):
 
     def assertFinishes(self):
         self.assertUnharmed(self.target.pid)
+        if self.shares:
+            return
         self.target.tell("finish")
         self.assertEqual((self.target.wait(), self.target.stdout()), (0, "ended well\n"))

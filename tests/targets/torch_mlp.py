@@ -1,8 +1,8 @@
 """A perceptron trained with Adam, on PyTorch: `steps N` trains on the main thread, `threads N COUNT` on COUNT more at
 the same time, `profiled N FILE` and `averages N FILE` on the main thread under the job's own profiler, `forked N` in a
-child; `hold N` and `drop` allocate and free N floats, `shared N` both, between processes. Answers each with `done` and
-what the job has to say; `result` says the sum of all weights, exactly, `version`
-PyTorch's. Needs an interpreter with PyTorch."""
+child; `hold N` and `drop` allocate and free N floats, `shared N` both, between processes; `again` begins anew. Answers
+each with `done` and what the job has to say; `result` says the sum of all weights, exactly, `version` that of PyTorch.
+Needs an interpreter with PyTorch."""
 import json
 import os
 import select
@@ -12,7 +12,6 @@ import pact
 import torch
 from torch import nn
 
-torch.manual_seed(0)
 torch.set_num_threads(1)
 
 
@@ -43,6 +42,7 @@ class Net(nn.Module):
 
 class Training:
     def __init__(self):
+        torch.manual_seed(0)
         self.model = Net()
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=1e-3)
         self.criterion = nn.CrossEntropyLoss()
@@ -120,6 +120,8 @@ def main():
             torch.empty(int(words[1])).share_memory_()
         elif words[0] == "forked":
             answer = in_child(training, int(words[1]))
+        elif words[0] == "again":
+            training = Training()
         elif words[0] == "version":
             answer = torch.__version__
         elif words[0] == "result":
