@@ -48,11 +48,12 @@ enum class GpuReport : uint8_t {
 Result<GpuReport> ParseGpuReport(std::string_view text);
 
 // A table of the operators of PyTorch, in place of everything else: key_averages() of torch.profiler.
-enum class OperatorGrouping : uint8_t { kName, kShape };
+enum class OperatorGrouping : uint8_t { kName, kShape, kOverload, kStack, kModule, kStep };
 enum class OperatorOrder : uint8_t { kSelf, kTotal, kMean, kCount, kMemory, kFlops, kName };
 enum class TableForm : uint8_t { kText, kJson, kCsv };
 struct OperatorTableOptions {
   OperatorGrouping grouping = OperatorGrouping::kName;
+  size_t frames = 5;  // kStack: how many of each stack tell groups apart, the innermost first
   OperatorOrder order = OperatorOrder::kSelf;
   TableForm form = TableForm::kText;
   size_t rows = 100;  // at most; 0: all

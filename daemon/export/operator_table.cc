@@ -11,13 +11,14 @@
 #include "daemon/export/format_exporter.h"
 #include "daemon/export/json_output.h"
 #include "daemon/export/number_text.h"
+#include "daemon/export/operator_groups.h"
 #include "daemon/export/operator_totals.h"
 
 namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMostName = 55;  // characters, as in torch.profiler
-constexpr size_t kMostSizes = 80;
+constexpr size_t kMostGroup = 100;
 
 // As torch.profiler writes times.
 std::string TimeText(Nanos time) {
@@ -51,6 +52,18 @@ std::string MemoryText(int64_t bytes) {
   return fmt::format("{} B", bytes);
 }
 
+// What rows are grouped by, apart from the name.
+struct GroupColumn {
+  OperatorGrouping grouping;
+  std::string_view title;
+  std::string_view member;
+};
+constexpr GroupColumn kGroupColumns[] = {{OperatorGrouping::kShape, "Input Shapes", "input_shapes"},
+                                         {OperatorGrouping::kOverload, "Overload Name", "overload"},
+                                         {OperatorGrouping::kStack, "Source Location", "stack"},
+                                         {OperatorGrouping::kModule, "Module", "module"},
+                                         {OperatorGrouping::kStep, "Step", "step"}};
+
 struct FlopsUnit {
   double flops;
   std::string_view title;
@@ -61,22 +74,44 @@ constexpr FlopsUnit kFlopsUnits[] = {
 class OperatorTable : public FormatExporter {
  public:
   explicit OperatorTable(ExportContext context)
-      : context_(std::move(context)), options_(*context_.options.table), totals_(options_.grouping) {}
+      : context_(std::move(context)),
+        options_(*context_.options.table),
+        totals_(options_.grouping),
+        groups_(GroupsFor(context_)) {}
 
-  void OnSpan(const Span& /*span*/) override {}
-  void OnOperator(TrackId track, const Operator& one) override { totals_.Add(track, one); }
+  void OnSpan(const Span& span) override {
+    if (groups_.has_value()) {
+      groups_->OnSpan(span);
+    }
+  }
+  void OnSample(TrackId track, Nanos when, StackId stack) override {
+    if (groups_.has_value()) {
+      groups_->OnSample(track, when, stack);
+    }
+  }
+  void OnOperator(TrackId track, const Operator& one) override {
+    if (groups_.has_value()) {
+      groups_->Add(track, one, totals_.Flops(one));
+    } else {
+      totals_.Add(track, one);
+    }
+  }
 
   Result<void> Finish() override {
+    if (groups_.has_value()) {
+      groups_->Finish([this](TrackId track, const Operator& one, uint64_t flops, const std::string& group) {
+        totals_.Add(track, one, flops, group);
+      });
+    }
     if (totals_.is_empty()) {
       return Error{Code::kNotFound, "the trace has no operators of PyTorch",
                    "record with --torch on, or with --mode trace while PyTorch is loaded"};
     }
-    if (has_sizes() && !totals_.has_inputs()) {
-      return Error{Code::kNotFound, "the trace does not say what the operators got", "record with --record-shapes"};
-    }
+    PP_RETURN_IF_ERROR(CheckGrouping());
     rows_ = totals_.Rows(options_.order);
     for (const OperatorRow& row : rows_) {
       all_ = all_ + row.self;
+      most_flops_ = std::max(most_flops_, row.flops);
     }
     if (options_.rows > 0 && rows_.size() > options_.rows) {
       left_out_ = rows_.size() - options_.rows;
@@ -91,7 +126,26 @@ class OperatorTable : public FormatExporter {
   }
 
  private:
-  bool has_sizes() const { return options_.grouping == OperatorGrouping::kShape; }
+  Result<void> CheckGrouping() const {
+    const Recording& recording = context_.recording;
+    if (options_.grouping == OperatorGrouping::kShape && !totals_.has_inputs()) {
+      return Error{Code::kNotFound, "the trace does not say what the operators got", "record with --record-shapes"};
+    }
+    if (options_.grouping == OperatorGrouping::kModule && !recording.exact) {
+      return Error{Code::kNotFound, "the trace does not say which nn.Module is called", "record with --mode trace"};
+    }
+    if (options_.grouping == OperatorGrouping::kStep && recording.steps.empty()) {
+      return Error{Code::kNotFound, "the trace has no steps of a training loop", "record with --mode trace"};
+    }
+    return {};
+  }
+  static std::optional<OperatorGroups> GroupsFor(const ExportContext& context) {
+    const OperatorTableOptions& options = *context.options.table;
+    const bool is_late = options.grouping == OperatorGrouping::kStack ||
+                         options.grouping == OperatorGrouping::kModule || options.grouping == OperatorGrouping::kStep;
+    return is_late ? std::optional<OperatorGroups>(std::in_place, options, context.recording, context.stacks)
+                   : std::nullopt;
+  }
   double Percent(Nanos part) const {
     return 100 * static_cast<double>(part.value) / static_cast<double>(std::max<int64_t>(all_.value, 1));
   }
@@ -101,9 +155,8 @@ class OperatorTable : public FormatExporter {
   static Nanos MeanOf(const OperatorRow& row) { return Nanos(row.total.value / static_cast<int64_t>(row.count)); }
 
   const FlopsUnit& Unit() const {
-    const auto most = std::ranges::max_element(rows_, {}, &OperatorRow::flops);
     for (const FlopsUnit& unit : kFlopsUnits) {
-      if (most != rows_.end() && static_cast<double>(most->flops) >= unit.flops) {
+      if (static_cast<double>(most_flops_) >= unit.flops) {
         return unit;
       }
     }
@@ -150,10 +203,11 @@ class OperatorTable : public FormatExporter {
     columns.push_back({"# of Calls", "count", [](const OperatorRow& row) { return std::to_string(row.count); },
                        [](const OperatorRow& row) { return static_cast<int64_t>(row.count); }});
     columns.push_back({"", "is_user_annotation", {}, [](const OperatorRow& row) { return row.is_range; }});
-    if (has_sizes()) {
-      columns.push_back({"Input Shapes", "input_shapes",
-                         [](const OperatorRow& row) { return Shortened(CleanText(row.sizes), kMostSizes); },
-                         [](const OperatorRow& row) { return CleanText(row.sizes); }});
+    if (const auto group = std::ranges::find(kGroupColumns, options_.grouping, &GroupColumn::grouping);
+        group != std::end(kGroupColumns)) {
+      columns.push_back({group->title, group->member,
+                         [](const OperatorRow& row) { return Shortened(CleanText(row.group), kMostGroup); },
+                         [](const OperatorRow& row) { return CleanText(row.group); }});
     }
     if (totals_.has_flops()) {
       const FlopsUnit& unit = Unit();
@@ -184,6 +238,13 @@ class OperatorTable : public FormatExporter {
     context_.out.Write(fmt::format("Self CPU time total: {}\n", TimeText(all_)));
     if (left_out_ > 0) {
       context_.out.Write(fmt::format("{} more rows: --row-limit shows them.\n", left_out_));
+    }
+    if (groups_.has_value() && groups_->left_out() > 0) {
+      context_.out.Write(fmt::format("The last {} operators are not in the table: there was no room for them.\n",
+                                     WithCommas(groups_->left_out())));
+    }
+    if (options_.grouping == OperatorGrouping::kStack && !context_.recording.exact) {
+      context_.out.Write("Only operators during which a sample was taken have a stack: --mode trace records all.\n");
     }
     const Accounting* totals = context_.recording.accounting ? &*context_.recording.accounting : nullptr;
     if (totals != nullptr && totals->operators_lost > 0) {
@@ -279,8 +340,10 @@ class OperatorTable : public FormatExporter {
   ExportContext context_;
   const OperatorTableOptions options_;
   OperatorTotals totals_;
+  std::optional<OperatorGroups> groups_;
   std::vector<OperatorRow> rows_;
   Nanos all_;
+  uint64_t most_flops_ = 0;  // of a row
   size_t left_out_ = 0;
 };
 

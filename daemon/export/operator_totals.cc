@@ -28,7 +28,17 @@ void OperatorTotals::Count(const Finished& call, int sign) {
 }
 
 void OperatorTotals::Add(TrackId track, const Operator& one) {
-  Finished call{.begin = one.begin, .end = one.end, .flops = Flops(one), .row = &RowOf(one)};
+  std::string group;
+  if (grouping_ == OperatorGrouping::kShape && one.inputs != nullptr) {
+    group = one.inputs->sizes;
+  } else if (grouping_ == OperatorGrouping::kOverload) {
+    group = one.overload;
+  }
+  Add(track, one, Flops(one), group);
+}
+
+void OperatorTotals::Add(TrackId track, const Operator& one, uint64_t flops, const std::string& group) {
+  Finished call{.begin = one.begin, .end = one.end, .flops = flops, .row = &RowOf(one, group)};
   call.memory = {one.cpu_memory, one.device_memory};
   has_memory_ = has_memory_ || one.cpu_memory != 0;
   has_device_memory_ = has_device_memory_ || one.device_memory != 0;
@@ -57,16 +67,15 @@ void OperatorTotals::Add(TrackId track, const Operator& one) {
   Count(call, 1);
 }
 
-OperatorRow& OperatorTotals::RowOf(const Operator& one) {
-  const bool by_sizes = grouping_ == OperatorGrouping::kShape && one.inputs != nullptr;
-  Key key(one.name, by_sizes ? one.inputs->sizes : std::string(), one.is_range());
+OperatorRow& OperatorTotals::RowOf(const Operator& one, const std::string& group) {
+  Key key(one.name, group, one.is_range());
   auto row = rows_.find(key);
   if (row == rows_.end()) {
     if (rows_.size() >= kMostOperatorRows) {
       key = Key("[other operators]", "", false);
     }
     row = rows_.try_emplace(key).first;
-    std::tie(row->second.name, row->second.sizes, row->second.is_range) = key;
+    std::tie(row->second.name, row->second.group, row->second.is_range) = key;
   }
   return row->second;
 }

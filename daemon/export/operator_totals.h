@@ -22,7 +22,7 @@ namespace ptrace_prof {
 
 struct OperatorRow {
   std::string name;
-  std::string sizes;  // of the inputs, if rows are by sizes
+  std::string group;  // if rows are by something else too: the sizes of the inputs, the overload, …
   uint64_t count = 0;
   Nanos self;
   Nanos total;
@@ -38,7 +38,11 @@ class OperatorTotals {
  public:
   explicit OperatorTotals(OperatorGrouping grouping = OperatorGrouping::kName) : grouping_(grouping) {}
 
+  // By name, shape or overload.
   void Add(TrackId track, const Operator& one);
+  // Under a group that only the caller knows.
+  void Add(TrackId track, const Operator& one, uint64_t flops, const std::string& group);
+  uint64_t Flops(const Operator& one);  // 0: not known
   bool is_empty() const { return rows_.empty(); }
   bool has_inputs() const { return has_inputs_; }
   bool has_flops() const { return has_flops_; }
@@ -69,11 +73,10 @@ class OperatorTotals {
 
     Nanos took() const { return end - begin; }
   };
-  using Key = std::tuple<std::string, std::string, bool>;  // name, sizes, whether it is a range
+  using Key = std::tuple<std::string, std::string, bool>;  // name, group, whether it is a range
 
   static void Count(const Finished& call, int sign);
-  OperatorRow& RowOf(const Operator& one);
-  uint64_t Flops(const Operator& one);
+  OperatorRow& RowOf(const Operator& one, const std::string& group);
 
   const OperatorGrouping grouping_;
   std::map<Key, OperatorRow> rows_;

@@ -31,7 +31,8 @@ pp_library(daemon/export
     export/html_exporter.cc
     export/kineto_gpu.cc
     export/kineto_writer.cc
-    export/number_text.cc export/kineto_operators.cc export/operator_flops.cc export/operator_table.cc export/operator_totals.cc
+    export/number_text.cc export/kineto_operators.cc export/operator_flops.cc export/operator_groups.cc
+    export/operator_table.cc export/operator_totals.cc
     export/output.cc
     export/page_counters.cc
     export/page_gpu.cc

@@ -32,6 +32,8 @@ class SpanSink {
   virtual ~SpanSink() = default;
   // Spans of one thread come in order of time and do not overlap.
   virtual void OnSpan(const Span& span) = 0;
+  // Each sample that spans are made of.
+  virtual void OnSample(TrackId, Nanos /*when*/, StackId) {}
 };
 
 }  // namespace ptrace_prof

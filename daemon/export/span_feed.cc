@@ -145,6 +145,9 @@ void SpanFeed::OnSample(TrackId id, Nanos when, StackId stack, SampleQuality qua
     return;
   }
   Count(recording_.threads[id.value], when, quality);
+  if (sink_ != nullptr) {
+    sink_->OnSample(id, when, stack);
+  }
   if (open.samples == 0) {
     open = Span{.track = id, .start = when, .stack = stack, .quality = quality, .state = state};
   }

@@ -62,8 +62,9 @@ enum class GpuNote : uint8_t {
   kDeviceIndex,  // + 1
   kAllocated,
   kReserved,
+  kOverload,  // of an operator; an interned text
 };
-inline constexpr size_t kGpuNotes = 37;
+inline constexpr size_t kGpuNotes = 38;
 // The iid is the index.
 inline constexpr std::array<std::string_view, kGpuNotes> kGpuNoteNames = {"",
                                                                           "correlation",
@@ -101,7 +102,8 @@ inline constexpr std::array<std::string_view, kGpuNotes> kGpuNoteNames = {"",
                                                                           "device type",
                                                                           "device index + 1",
                                                                           "allocated in all",
-                                                                          "reserved in all"};
+                                                                          "reserved in all",
+                                                                          "overload"};
 
 // The first interned texts, by GpuStackSource; the first has none. The iid is the index.
 inline constexpr std::array<std::string_view, kGpuStackSources> kGpuStackSourceTexts = {

@@ -47,6 +47,7 @@ struct Operator {
   Nanos begin;
   Nanos end;
   std::string_view name;        // "aten::mm", "Optimizer.step#Adam.step"; empty: it could not be read
+  std::string_view overload;    // "Tensor" of "aten::add.Tensor"; often empty
   uint64_t handle = 0;          // unique in its process
   int64_t sequence = -1;        // autograd's number of a forward operator, and of its backward; -1: none
   uint32_t forward_thread = 0;  // of a backward operator: PyTorch's number of the thread of the forward one; 0: none

@@ -4,6 +4,7 @@ import glob
 import os
 import pathlib
 import random
+import re
 import sys
 import tempfile
 import time
@@ -28,9 +29,31 @@ class Operators(TorchCase):
                 self.assertIsTheReference(trace, names)
         self.assertRegex(trace.text, r"(?m)^Operators of PyTorch$")
         self.assertRegex(trace.text, r"(?m)^ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +190  aten::mm$")
+        self.assertHasItsPlace(trace)
         off = self.record("steps", 1, options=("--mode", "trace", "--torch", "off"))
         self.assertEqual((off.names, "operators" in off.said), ([], False))
         self.assertFinishes()
+
+    def assertHasItsPlace(self, samples):
+        calls = self.record("steps", STEPS, options=("--mode", "trace"))
+        modules = collections.Counter()
+        for row in calls.rows("--group-by", "module"):
+            if row["name"] in ("aten::addmm", "aten::mm"):
+                modules[row["name"], re.sub(r".*\((.*)\)", r"\1", row["module"])] += row["count"]
+        for layer in ("inp", "head", *(f"layers.{number}.{part}" for number in range(4) for part in ("fc1", "fc2"))):
+            # The first one needs no gradient of its input.
+            self.assertEqual((modules["aten::addmm", layer], modules["aten::mm", f"{layer}, backward"]),
+                             (STEPS, STEPS if layer == "inp" else 2 * STEPS), layer)
+        stacks = {row["stack"]: row["count"] for row in calls.rows("--group-by", "stack:1") if row["name"] == "aten::addmm"}
+        (frame, count), = stacks.items()
+        self.assertRegex(frame, r"^torch/nn/modules/linear\.py\(\d+\): Linear\.forward$")
+        self.assertEqual(count, ALWAYS["aten::addmm"])
+        overloads = {row["overload"] for row in calls.rows("--group-by", "overload") if row["name"] == "aten::add_"}
+        self.assertLessEqual({"Tensor"}, overloads)
+        self.assertEqual(sum(row["count"] for row in samples.rows("--group-by", "stack:1")),
+                         sum(row["count"] for row in samples.rows()))
+        refused = profiler.run("table", samples.path, "--group-by", "module")
+        self.assertIn("error: the trace does not say which nn.Module is called", refused.errors)
 
     def test_what_each_operator_gets(self):
         listed = self.reference(STEPS)

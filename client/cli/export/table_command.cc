@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -20,8 +21,11 @@ struct Choice {
   std::string_view word;
   Value value;
 };
-constexpr Choice<OperatorGrouping> kGroupings[] = {{"name", OperatorGrouping::kName},
-                                                   {"shape", OperatorGrouping::kShape}};
+constexpr Choice<OperatorGrouping> kGroupings[] = {
+    {"name", OperatorGrouping::kName},         {"shape", OperatorGrouping::kShape},
+    {"stack", OperatorGrouping::kStack},       {"module", OperatorGrouping::kModule},
+    {"overload", OperatorGrouping::kOverload}, {"step", OperatorGrouping::kStep}};
+constexpr std::string_view kStackOf = "stack:";
 // Also the words of torch.profiler.
 constexpr Choice<OperatorOrder> kOrders[] = {{"self", OperatorOrder::kSelf},
                                              {"total", OperatorOrder::kTotal},
@@ -63,7 +67,9 @@ class TableCommand : public Command {
     app.add_option("trace", input_, "The trace: a .pftrace file, or - for standard input")->required();
     app.add_option("-o,--output", output_, "Where to write (default: -, standard output)");
     app.add_option("--group-by", group_,
-                   fmt::format("One row for each: {} (of the inputs; needs --record-shapes)", WordsOf(kGroupings)))
+                   fmt::format("One row for each: {} (shape: of the inputs, needs --record-shapes; stack:N: its "
+                               "innermost N Python frames; module and step need --mode trace)",
+                               WordsOf(kGroupings)))
         ->type_name("WHAT");
     app.add_option("--sort-by", order_, fmt::format("Largest first: {} (default: self)", WordsOf(kOrders)))
         ->type_name("COLUMN");
@@ -85,6 +91,15 @@ class TableCommand : public Command {
 
  private:
   Result<void> Prepare() {
+    if (group_.starts_with(kStackOf)) {
+      const char* end = group_.data() + group_.size();
+      const auto [parsed, error] = std::from_chars(group_.data() + kStackOf.size(), end, table_.frames);
+      if (error != std::errc() || parsed != end || table_.frames == 0) {
+        return Error{Code::kInvalidArgument, fmt::format("--group-by {}: that is no number of frames", group_),
+                     "give one, such as stack:5"};
+      }
+      group_ = "stack";
+    }
     PP_ASSIGN_OR_RETURN(table_.grouping, Choose(kGroupings, "--group-by", group_));
     PP_ASSIGN_OR_RETURN(table_.order, Choose(kOrders, "--sort-by", order_));
     PP_ASSIGN_OR_RETURN(table_.form, Choose(kForms, "--format", form_));

@@ -105,7 +105,10 @@ bool TorchDecoder::TakeOperator(Ring& ring, Open open) {
   open.range = op.name_bytes == 0
                    ? std::string()
                    : CleanText({reinterpret_cast<const char*>(payload.data()) + sizeof op, op.name_bytes});
-  open.one.name = op.function != 0 ? NameOf(op.function) : std::string_view();
+  if (op.function != 0) {
+    open.one.name = NameOf(op.function).name;
+    open.one.overload = NameOf(op.function).overload;
+  }
   open.one.handle = op.handle;
   open.one.sequence = std::max<int64_t>(op.sequence, -1);
   open.one.forward_thread = op.forward_thread;
@@ -248,7 +251,9 @@ bool TorchDecoder::Describe(Open& open) {
   open.one.scope = static_cast<OperatorScope>(read->scope);
   open.one.is_async = read->is_async;
   if (read->function != 0) {
-    open.one.name = names_.try_emplace(read->function, CleanText(read->name)).first->second;
+    const SchemaName& name = Remember(read->function, {read->name, read->overload});
+    open.one.name = name.name;
+    open.one.overload = name.overload;
   } else {
     open.range = CleanText(read->name);
   }
@@ -269,15 +274,19 @@ void TorchDecoder::LookForRow(bool is_last) {
   }
 }
 
-std::string_view TorchDecoder::NameOf(uint64_t schema) {
+const SchemaName& TorchDecoder::NameOf(uint64_t schema) {
+  static const SchemaName none;
   if (const auto known = names_.find(schema); known != names_.end()) {
     return known->second;
   }
   if (row_ == nullptr || names_.size() >= kMostNames) {
-    return {};
+    return none;
   }
-  return names_.emplace(schema, CleanText(ReadSchemaName(RemoteAddr(schema), row_->fields, memory_).value_or("")))
-      .first->second;
+  return Remember(schema, ReadSchemaName(RemoteAddr(schema), row_->fields, memory_).value_or(none));
+}
+
+const SchemaName& TorchDecoder::Remember(uint64_t schema, const SchemaName& name) {
+  return names_.try_emplace(schema, SchemaName{CleanText(name.name), CleanText(name.overload)}).first->second;
 }
 
 void TorchDecoder::LearnFrom(const std::vector<uint64_t>& inputs) {

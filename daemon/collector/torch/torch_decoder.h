@@ -87,7 +87,8 @@ class TorchDecoder {
   void WriteEnded(Ring& ring);
   void CloseAll(Ring& ring, Nanos when, OperatorEnd ending);
   void LookForRow(bool is_last);
-  std::string_view NameOf(uint64_t schema);
+  const SchemaName& NameOf(uint64_t schema);
+  const SchemaName& Remember(uint64_t schema, const SchemaName& name);
   void LearnFrom(const std::vector<uint64_t>& inputs);
   const OperatorInputs* InputsOf(const std::vector<uint64_t>& words);
 
@@ -97,7 +98,7 @@ class TorchDecoder {
   Sinks sinks_;
   TorchBlocks blocks_;
   std::unordered_map<size_t, Ring> rings_;
-  std::unordered_map<uint64_t, std::string> names_;         // by schema
+  std::unordered_map<uint64_t, SchemaName> names_;          // by schema
   std::string key_;                                         // scratch
   std::vector<const Open*> ended_;                          // scratch
   std::unordered_map<std::string, OperatorInputs> inputs_;  // by the hook's words

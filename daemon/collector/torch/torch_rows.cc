@@ -7,6 +7,7 @@
 namespace ptrace_prof {
 namespace {
 
+constexpr uint64_t kStringBytes = 32;  // a std::string of the C++ ABI of GCC 5
 constexpr size_t kEnoughObjects = 16;
 constexpr size_t kEnoughSchemas = 4;
 constexpr size_t kLeastObjects = 4;  // at the end
@@ -72,23 +73,29 @@ std::optional<std::string> RangeName(const pp_torch_raw& raw, const pp_torch_row
 std::span<const TorchRow> TorchRows() { return kRows; }
 std::span<const pp_torch_tensor> TensorRows() { return kTensors; }
 
-std::optional<std::string> ReadSchemaName(RemoteAddr schema, const pp_torch_row& row, RemoteMemory& memory) {
-  uint64_t string[2] = {0, 0};
-  if (memory.Read(schema, string, sizeof string) != ReadStatus::kOk || string[0] == 0) {
+std::optional<SchemaName> ReadSchemaName(RemoteAddr schema, const pp_torch_row& row, RemoteMemory& memory) {
+  const bool is_old = (row.flags & PP_TORCH_ROW_OLD_STRINGS) != 0;
+  const auto read = [&](RemoteAddr at, std::string& text) {
+    uint64_t string[2] = {0, 0};
+    if (memory.Read(at, string, is_old ? sizeof string[0] : sizeof string) != ReadStatus::kOk || string[0] == 0) {
+      return false;
+    }
+    uint64_t length = string[1];
+    if (is_old && memory.ReadValue(RemoteAddr(string[0] - PP_TORCH_BEFORE_NAME), &length) != ReadStatus::kOk) {
+      return false;
+    }
+    if (length > kLongestSchemaName) {
+      return false;
+    }
+    text.resize(length);
+    return length == 0 || (memory.Read(RemoteAddr(string[0]), text.data(), length) == ReadStatus::kOk && IsName(text));
+  };
+  SchemaName name;
+  if (!read(schema, name.name) || name.name.find("::") == std::string::npos) {
     return std::nullopt;
   }
-  uint64_t length = string[1];
-  if ((row.flags & PP_TORCH_ROW_OLD_STRINGS) != 0 &&
-      memory.ReadValue(RemoteAddr(string[0] - PP_TORCH_BEFORE_NAME), &length) != ReadStatus::kOk) {
-    return std::nullopt;
-  }
-  if (length == 0 || length > kLongestSchemaName) {
-    return std::nullopt;
-  }
-  std::string name(length, '\0');
-  if (memory.Read(RemoteAddr(string[0]), name.data(), name.size()) != ReadStatus::kOk || !IsName(name) ||
-      name.find("::") == std::string::npos) {
-    return std::nullopt;
+  if (!read(schema + (is_old ? sizeof(uint64_t) : kStringBytes), name.overload)) {
+    name.overload.clear();
   }
   return name;
 }
@@ -111,7 +118,10 @@ std::optional<RawOperator> ReadRaw(const pp_torch_raw& raw, const pp_torch_row& 
   std::optional<std::string> name;
   if (index == PP_TORCH_FN_SCHEMA) {
     one.function = At<uint64_t>(raw, PP_TORCH_AT_FUNCTION);
-    name = ReadSchemaName(RemoteAddr(one.function), row, memory);
+    if (std::optional<SchemaName> schema = ReadSchemaName(RemoteAddr(one.function), row, memory)) {
+      name = std::move(schema->name);
+      one.overload = std::move(schema->overload);
+    }
   } else {
     name = RangeName(raw, row);
   }

@@ -30,6 +30,7 @@ std::span<const pp_torch_tensor> TensorRows();
 struct RawOperator {
   uint64_t function = 0;  // address of its schema; null: it has a name
   std::string name;       // of a range, or of the schema
+  std::string overload;   // of the schema
   uint64_t handle = 0;
   int64_t sequence = 0;
   uint32_t forward_thread = 0;
@@ -38,8 +39,13 @@ struct RawOperator {
 };
 std::optional<RawOperator> ReadRaw(const pp_torch_raw& raw, const pp_torch_row& row, RemoteMemory& memory);
 
-// The name in a FunctionSchema ("aten::mm"); nullopt: there is none at that address.
-std::optional<std::string> ReadSchemaName(RemoteAddr schema, const pp_torch_row& row, RemoteMemory& memory);
+// The name in a FunctionSchema ("aten::mm"), and that of its overload ("out"; most have none). Nullopt: there is no
+// schema at that address.
+struct SchemaName {
+  std::string name;
+  std::string overload;
+};
+std::optional<SchemaName> ReadSchemaName(RemoteAddr schema, const pp_torch_row& row, RemoteMemory& memory);
 
 class TorchRowChoice {
  public:

@@ -219,9 +219,12 @@ GpuAnnotation GpuTrack::AnnotationOf(const Event& event, Nanos when) const {
 Operator GpuTrack::OperatorOf(const Event& event, Nanos when) const {
   const Text* text = TextOf(event.note(GpuNote::kInputs));
   const auto* inputs = text != nullptr ? std::get_if<std::unique_ptr<OperatorInputs>>(text) : nullptr;
+  const Text* other = TextOf(event.note(GpuNote::kOverload));
+  const auto* overload = other != nullptr ? std::get_if<std::string_view>(other) : nullptr;
   return {.begin = when,
           .end = when,
           .name = names_[event.name_iid - 1],
+          .overload = overload != nullptr ? *overload : std::string_view(),
           .handle = event.note(GpuNote::kHandle),
           .sequence = static_cast<int64_t>(event.note(GpuNote::kSequence) - 1),
           .forward_thread = event.small(GpuNote::kForwardThread),

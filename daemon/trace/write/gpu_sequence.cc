@@ -456,6 +456,7 @@ void GpuSequence::AddOperator(const Operator& one, WireEncoder& out) {
   const Nanos end = std::max(one.begin, one.end);
   const uint32_t name = NameIid(one.name, out);
   const uint32_t inputs = InputsIid(one.inputs, out);
+  const uint32_t overload = one.overload.empty() ? 0 : DomainIid(one.overload, out);
   const size_t lane = nesting_.Add(one.begin, end);
   DescribeLanes(lane, out);
   Event event(*this, one.begin, pf::TrackEvent::TYPE_SLICE_BEGIN);
@@ -484,6 +485,9 @@ void GpuSequence::AddOperator(const Operator& one, WireEncoder& out) {
   }
   if (inputs != 0) {
     event.Text(GpuNote::kInputs, inputs);
+  }
+  if (overload != 0) {
+    event.Text(GpuNote::kOverload, overload);
   }
   event.Append(tail_, out);
   EncodeEnd(end, lane, out);

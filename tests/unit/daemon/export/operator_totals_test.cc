@@ -75,7 +75,7 @@ TEST_F(Totals, ARowThatWasTakenOverIsGone) {
   by_shape.Add(TrackId(0), {.begin = Nanos(11), .end = Nanos(12), .name = "aten::add", .inputs = &inner});
   by_shape.Add(TrackId(0), {.begin = Nanos(10), .end = Nanos(20), .name = "aten::add", .inputs = &outer});
   ASSERT_EQ(by_shape.Rows().size(), 1U);
-  EXPECT_EQ(by_shape.Rows()[0].sizes, outer.sizes);
+  EXPECT_EQ(by_shape.Rows()[0].group, outer.sizes);
 }
 
 }  // namespace

@@ -1,0 +1,183 @@
+#include "daemon/export/operator_groups.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "attach/base/clean_text.h"
+
+namespace ptrace_prof {
+namespace {
+
+constexpr size_t kMostKeptOperators = 1 << 22;
+constexpr size_t kMostStretches = 1 << 24;
+constexpr std::string_view kModulePrefix = "nn.Module: ";
+constexpr std::string_view kEvaluatesBackward = "autograd::engine::evaluate_function: ";
+
+// Without the folder in which packages are installed.
+std::string_view ShortPath(std::string_view path) {
+  for (const std::string_view folder : {"/site-packages/", "/dist-packages/"}) {
+    if (const size_t at = path.rfind(folder); at != std::string_view::npos) {
+      return path.substr(at + folder.size());
+    }
+  }
+  return path;
+}
+
+// The last element that begins no later.
+template <typename Element>
+const Element* LastBefore(const std::vector<Element>& elements, Nanos when) {
+  const auto after = std::ranges::upper_bound(elements, when, {}, &Element::begin);
+  return after == elements.begin() ? nullptr : &*(after - 1);
+}
+
+}  // namespace
+
+OperatorGroups::Thread OperatorGroups::ThreadOf(TrackId track) const {
+  const ThreadInfo& info = recording_.threads[track.value].info;
+  return {info.pid.value, info.tid.value};
+}
+
+void OperatorGroups::OnSpan(const Span& span) {
+  if (options_.grouping == OperatorGrouping::kStep || !recording_.exact) {
+    return;
+  }
+  std::vector<Stretch>& stretches = stretches_[ThreadOf(span.track)];
+  if (!stretches.empty() && stretches.back().stack == span.stack && stretches.back().end == span.start) {
+    stretches.back().end = span.end;
+  } else if (stretches.size() < kMostStretches) {
+    stretches.push_back({span.start, span.end, span.stack});
+  }
+}
+
+void OperatorGroups::OnSample(TrackId track, Nanos when, StackId stack) {
+  std::vector<Stretch>& stretches = stretches_[ThreadOf(track)];
+  if (stretches.size() < kMostStretches) {
+    stretches.push_back({when, when, stack});
+  }
+}
+
+void OperatorGroups::Add(TrackId track, const Operator& one, uint64_t flops) {
+  if (kept_.size() >= kMostKeptOperators) {
+    ++left_out_;
+    return;
+  }
+  kept_.push_back({track, one, flops});
+  kept_.back().one.inputs = nullptr;
+}
+
+std::optional<StackId> OperatorGroups::StackOf(const Kept& kept) const {
+  const auto thread = stretches_.find(ThreadOf(kept.track));
+  if (thread == stretches_.end()) {
+    return std::nullopt;
+  }
+  const Operator& one = kept.one;
+  if (recording_.exact) {
+    const Stretch* at = LastBefore(thread->second, one.begin);
+    return at != nullptr && one.begin <= at->end ? std::optional(at->stack) : std::nullopt;
+  }
+  const Stretch* at = LastBefore(thread->second, one.end);
+  return at != nullptr && at->begin >= one.begin ? std::optional(at->stack) : std::nullopt;
+}
+
+// Innermost first, as torch.profiler shows it; or the innermost module.
+std::string OperatorGroups::Describe(StackId stack) const {
+  std::string text;
+  size_t frames = 0;
+  for (; stack != kEmptyStack && frames < options_.frames; stack = stacks_.parent(stack)) {
+    const Frame& frame = stacks_.frame(stacks_.leaf(stack));
+    if (options_.grouping == OperatorGrouping::kModule) {
+      if (frame.kind == FrameKind::kModule && frame.function.starts_with(kModulePrefix)) {
+        return CleanText(frame.function.substr(kModulePrefix.size()));
+      }
+      continue;
+    }
+    const std::string name = frame.file.empty()
+                                 ? frame.function
+                                 : fmt::format("{}({}): {}", ShortPath(frame.file), frame.line, frame.function);
+    text += (text.empty() ? "" : " < ") + CleanText(name);
+    ++frames;
+  }
+  return text.empty() ? std::string(options_.grouping == OperatorGrouping::kModule ? "[no module]" : "[no Python]")
+                      : text;
+}
+
+const std::string& OperatorGroups::TextOf(StackId stack) {
+  const auto [text, is_new] = texts_.try_emplace(stack);
+  if (is_new) {
+    text->second = Describe(stack);
+  }
+  return text->second;
+}
+
+std::string OperatorGroups::StepOf(const Operator& one) const {
+  for (const RecordedStep& step : recording_.steps) {
+    if (step.begin <= one.begin && one.begin < step.end) {
+      return fmt::format("ProfilerStep#{}", step.number);
+    }
+  }
+  return "[no step]";
+}
+
+// The modules of backward operators. Several operators may have one number: the first that ended is the innermost.
+void OperatorGroups::FindBackwards() {
+  std::map<std::pair<uint32_t, int64_t>, std::string> forward;
+  for (const Kept& kept : kept_) {
+    const Operator& one = kept.one;
+    if (one.sequence >= 0 && one.forward_thread == 0 && one.scope == OperatorScope::kFunction) {
+      if (const std::optional<StackId> stack = StackOf(kept)) {
+        forward.try_emplace({one.thread, one.sequence}, TextOf(*stack));
+      }
+    }
+  }
+  for (const Kept& kept : kept_) {
+    const Operator& one = kept.one;
+    if (one.sequence < 0 || one.forward_thread == 0 || one.scope != OperatorScope::kBackwardFunction) {
+      continue;
+    }
+    if (const auto found = forward.find({one.forward_thread, one.sequence}); found != forward.end()) {
+      backwards_[ThreadOf(kept.track)].push_back({one.begin, one.end, found->second + ", backward"});
+    }
+  }
+  for (auto& [thread, backwards] : backwards_) {
+    std::ranges::stable_sort(backwards, {}, &Backward::begin);
+  }
+}
+
+const std::string* OperatorGroups::BackwardGroup(const Kept& kept) const {
+  const auto thread = backwards_.find(ThreadOf(kept.track));
+  if (thread == backwards_.end()) {
+    return nullptr;
+  }
+  const Operator& one = kept.one;
+  if (one.name.starts_with(kEvaluatesBackward)) {  // it contains the one that says whose it is
+    const auto inside = std::ranges::lower_bound(thread->second, one.begin, {}, &Backward::begin);
+    return inside != thread->second.end() && inside->end <= one.end ? &inside->group : nullptr;
+  }
+  const Backward* around = LastBefore(thread->second, one.begin);
+  return around != nullptr && one.end <= around->end ? &around->group : nullptr;
+}
+
+std::string OperatorGroups::GroupOf(const Kept& kept) {
+  if (options_.grouping == OperatorGrouping::kStep) {
+    return StepOf(kept.one);
+  }
+  if (const std::string* backward = BackwardGroup(kept)) {
+    return *backward;
+  }
+  if (const std::optional<StackId> stack = StackOf(kept)) {
+    return TextOf(*stack);
+  }
+  return recording_.exact ? "[no Python]" : "[not sampled]";
+}
+
+void OperatorGroups::Finish(const Visit& visit) {
+  if (options_.grouping == OperatorGrouping::kModule) {
+    FindBackwards();
+  }
+  for (const Kept& kept : kept_) {
+    visit(kept.track, kept.one, kept.flops, GroupOf(kept));
+  }
+}
+
+}  // namespace ptrace_prof

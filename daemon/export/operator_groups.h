@@ -1,0 +1,78 @@
+// The groups of operators that are known only once the whole trace is: by their Python stack, by the nn.Module that
+// runs them, by step.
+//
+//   spans, samples, operators ──► kept, up to a limit ──Finish──► each operator with its group
+//
+// The stack of an operator is that of its thread when it began, if calls were traced. From samples it is known only for
+// an operator during which one was taken: the same stack before and after it says nothing about what ran between. A
+// backward operator belongs to the module of the forward operator with the same sequence number.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/export/exporter.h"
+#include "daemon/export/recording.h"
+#include "daemon/export/span.h"
+#include "daemon/trace/operator.h"
+
+namespace ptrace_prof {
+
+class OperatorGroups {
+ public:
+  using Visit = std::function<void(TrackId track, const Operator& one, uint64_t flops, const std::string& group)>;
+
+  // All must outlive it. `options.grouping`: kStack, kModule or kStep.
+  OperatorGroups(const OperatorTableOptions& options, const Recording& recording, const StackTable& stacks)
+      : options_(options), recording_(recording), stacks_(stacks) {}
+
+  void OnSpan(const Span& span);  // of calls
+  void OnSample(TrackId track, Nanos when, StackId stack);
+  void Add(TrackId track, const Operator& one, uint64_t flops);
+  // The operators in the order in which they came.
+  void Finish(const Visit& visit);
+  uint64_t left_out() const { return left_out_; }  // operators for which there was no room
+
+ private:
+  struct Stretch {
+    Nanos begin;
+    Nanos end;
+    StackId stack;
+  };
+  struct Kept {
+    TrackId track;
+    Operator one;  // without inputs
+    uint64_t flops = 0;
+  };
+  struct Backward {
+    Nanos begin;
+    Nanos end;
+    std::string group;
+  };
+  using Thread = std::pair<int32_t, int32_t>;  // pid and tid: a thread may have several tracks
+
+  Thread ThreadOf(TrackId track) const;
+  std::optional<StackId> StackOf(const Kept& kept) const;
+  const std::string& TextOf(StackId stack);
+  std::string Describe(StackId stack) const;
+  std::string StepOf(const Operator& one) const;
+  std::string GroupOf(const Kept& kept);
+  void FindBackwards();
+  const std::string* BackwardGroup(const Kept& kept) const;
+
+  const OperatorTableOptions options_;
+  const Recording& recording_;
+  const StackTable& stacks_;
+  std::map<Thread, std::vector<Stretch>> stretches_;  // in order of time
+  std::vector<Kept> kept_;
+  std::map<StackId, std::string> texts_;
+  std::map<Thread, std::vector<Backward>> backwards_;  // in order of time
+  uint64_t left_out_ = 0;
+};
+
+}  // namespace ptrace_prof
