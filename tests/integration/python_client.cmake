@@ -15,6 +15,11 @@ if(TARGET ptrace-prof)
     COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/integration/python_client_notebook_test.py ${PP_CLIENT_PACKAGE})
   set_tests_properties(integration.python_client.notebook PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77
     LABELS integration FIXTURES_REQUIRED python_client_package ENVIRONMENT "${PP_CLIENT_ENVIRONMENT}")
+  add_test(NAME integration.python_client.torch
+    COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/integration/torch_client_test.py --python 3.11)
+  set_tests_properties(integration.python_client.torch PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77
+    LABELS integration FIXTURES_REQUIRED python_client_package
+    ENVIRONMENT "${PP_CLIENT_ENVIRONMENT};PP_CLIENT_PACKAGE=${PP_CLIENT_PACKAGE}")
   foreach(minor ${PP_CLIENT_MINORS})
     add_test(NAME integration.python_client.${minor}
       COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/integration/python_client_test.py ${minor} ${PP_CLIENT_PACKAGE})

@@ -1,10 +1,11 @@
 """Runs the program `ptrace-prof`, which knows every output format."""
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
-from typing import Optional
+from typing import Any, Optional
 
 from ._failure import failure
 
@@ -23,11 +24,27 @@ def find() -> str:
 
 def export(trace: bytes, path: str, format: Optional[str]) -> None:  # noqa: A002 - the name of the option
     """Converts `trace` and writes it to `path`. Raises ProgramNotFound, ExportFailed."""
-    arguments = [find(), "export", "-", "-o", path, *(("--format", format) if format else ())]
+    _run(trace, "export", "-", "-o", path, *(("--format", format) if format else ()))
+
+
+def table(trace: bytes, *options: str) -> str:
+    """Returns what `ptrace-prof table` prints. Raises ProgramNotFound, ExportFailed."""
+    return _run(trace, "table", "-", *options)
+
+
+def kineto(trace: bytes) -> list[dict[str, Any]]:
+    """Returns the events of the JSON of PyTorch's profiler. Raises ProgramNotFound, ExportFailed."""
+    text = _run(trace, "export", "-", "-o", "-", "--format", "chrome")
+    events: list[dict[str, Any]] = json.loads(text)["traceEvents"]
+    return events
+
+
+def _run(trace: bytes, *words: str) -> str:
+    arguments = [find(), *words]
     # With close_fds Python calls fork() itself, which gRPC's handlers may abort; descriptors close on exec anyway.
-    done = subprocess.run(arguments, input=trace, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False,
-                          close_fds=False)
+    done = subprocess.run(arguments, input=trace, capture_output=True, check=False, close_fds=False)
     if done.returncode != 0:
         said = done.stderr.decode("utf-8", "replace").strip()
         raise failure("EXPORT_FAILED",
                       said or f"`{' '.join(arguments)}` ended with status {done.returncode} and printed no message")
+    return done.stdout.decode("utf-8")

@@ -6,9 +6,10 @@ import pathlib
 import tempfile
 from typing import Optional, Union
 
-from . import _notebook, _program
+from . import _notebook, _operators, _program
 from ._calls import call_rows
 from ._failure import Failure
+from ._operators import KeyAverages, MemoryEvent, OperatorEvent, Rows
 from ._stacks import Stack, count_stacks
 from ._table import Row, check_by, rows_of
 from .model import Capture
@@ -80,6 +81,32 @@ class Trace:
             return call_rows(self.data, limit)
         return rows_of((([(frame.function, frame.file, frame.line if by == "line" else frame.first_line)
                           for frame in stack], count) for stack, count in self._stacks().items()), limit)
+
+    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
+                     group_by_overload_name: bool = False, group_by: Optional[str] = None) -> KeyAverages:
+        """Returns the operators of PyTorch, added up by name, as torch.profiler's method of that name does.
+
+        group_by_input_shape: also by the sizes of the inputs (recorded with record_shapes).
+        group_by_stack_n: also by that many innermost Python frames.
+        group_by_overload_name: also by overload.
+        group_by: also by "module" or "step" (recorded with mode "trace").
+        Raises ValueError for more than one of them, ProgramNotFound, and ExportFailed, with the reason, where the trace
+        has no operators or not what they are grouped by.
+        """
+        choices = (("shape", group_by_input_shape), (f"stack:{group_by_stack_n}", group_by_stack_n > 0),
+                   ("overload", group_by_overload_name), (group_by or "", group_by))
+        wanted = [word for word, is_wanted in choices if is_wanted]
+        if len(wanted) > 1:
+            raise ValueError(f"operators can be grouped by one thing at a time, not by {' and '.join(wanted)}")
+        return _operators.key_averages(self.data, wanted[0] if wanted else "name")
+
+    def events(self) -> Rows[OperatorEvent]:
+        """Returns the operators and ranges of PyTorch, one by one. Raises ProgramNotFound, ExportFailed."""
+        return _operators.events(self.data)
+
+    def memory_events(self) -> Rows[MemoryEvent]:
+        """Returns what PyTorch allocated and freed (recorded with profile_memory). Raises as events() does."""
+        return _operators.memory_events(self.data)
 
     def _stacks(self) -> dict[Stack, int]:
         if self._counts is None:
