@@ -113,7 +113,8 @@ enum pp_extended_kind {
 #undef PP_EXTENDED_ENUM
 };
 
-#define PP_MAX_UNITS 64u
+#define PP_MAX_UNITS 512u
+#define PP_CALL_UNITS 64u /* of a record of the tracer stub: it fits into any of its rings */
 #define PP_EXTENDED(kind, units, word) ((uint64_t)(word) << 32 | (uint64_t)(units) << 16 | (kind))
 #define PP_EXTENDED_KIND(value) ((uint32_t)((value)&0xffffu))
 #define PP_EXTENDED_UNITS(value) ((uint32_t)((value) >> 16 & 0xffffu))

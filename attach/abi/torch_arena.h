@@ -15,6 +15,8 @@
 #include "attach/abi/torch_row.h"
 
 #define PP_TORCH_MAGIC 0x616e65726174706full
+#define PP_TORCH_MIN_RING_RECORDS 2048u
+PP_STATIC_ASSERT(PP_TORCH_MIN_RING_RECORDS >= 2 * (1 + PP_MAX_UNITS), "any record fits");
 #define PP_TORCH_MAX_RING_RECORDS (4u * PP_CHUNK_LEAST) /* more would be used in chunks */
 
 #define PP_TORCH_KEY(object) ((uint32_t)((uint64_t)(object) >> 3))
@@ -77,7 +79,6 @@ typedef struct pp_torch_raw {
   uint64_t inputs_at;  // where in the object the inputs were looked for that follow as words; 0: none follow
 } pp_torch_raw;
 PP_STATIC_ASSERT(sizeof(pp_torch_raw) % sizeof(pp_unit) == 0, "whole units");
-PP_STATIC_ASSERT(sizeof(pp_torch_raw) / 16 + 64 / 2 <= PP_MAX_UNITS, "with all inputs");
 
 // PP_EXTENDED_OP_END has no payload.
 
@@ -102,12 +103,13 @@ PP_STATIC_ASSERT(sizeof(pp_torch_block) == sizeof(pp_unit) && sizeof(pp_torch_re
 enum pp_torch_input {
   PP_TORCH_INPUT_END = 0,
   PP_TORCH_INPUT_TENSOR = 1,     // its sizes, then its strides
-  PP_TORCH_INPUT_UNDEFINED = 2,  // a tensor without storage
+  PP_TORCH_INPUT_UNDEFINED = 2,  // no tensor, in place of one
   PP_TORCH_INPUT_NUMBER = 3,     // the payload of an IValue
   PP_TORCH_INPUT_LIST = 4,       // its first elements, as inputs
   PP_TORCH_INPUT_OTHER = 5,      // None, or something of another kind
   PP_TORCH_INPUT_CUT = 6,        // the rest had no room
   PP_TORCH_INPUT_UNKNOWN = 7,    // its memory makes no sense
+  PP_TORCH_INPUT_SPARSE = 8,     // a tensor without storage of its own: its sizes
 };
 // type: of a tensor. dimensions: of a tensor; of a list, how many elements follow. count: elements of a list.
 #define PP_TORCH_INPUT(kind, tag, type, dimensions, count)                                           \
@@ -118,7 +120,9 @@ enum pp_torch_input {
 #define PP_TORCH_INPUT_TYPE(word) ((uint32_t)((word) >> 16 & 0xffu))
 #define PP_TORCH_INPUT_DIMENSIONS(word) ((uint32_t)((word) >> 24 & 0xffu))
 #define PP_TORCH_INPUT_COUNT(word) ((uint32_t)((word) >> 32))
-#define PP_TORCH_MAX_INPUT_WORDS 64u
-#define PP_TORCH_MAX_LIST 16u /* elements of a list that are recorded */
+#define PP_TORCH_MAX_INPUT_WORDS 960u
+#define PP_TORCH_MAX_LIST 190u /* elements of a list that are recorded */
+PP_STATIC_ASSERT(sizeof(pp_torch_raw) / 16 + PP_TORCH_MAX_INPUT_WORDS / 2 <= PP_MAX_UNITS, "with all inputs");
+PP_STATIC_ASSERT((sizeof(pp_torch_op) + PP_TORCH_MAX_NAME) / 16 + PP_TORCH_MAX_INPUT_WORDS / 2 <= PP_MAX_UNITS, "too");
 
 #endif  // PTRACE_PROF_ATTACH_ABI_TORCH_ARENA_H_

@@ -57,7 +57,7 @@ typedef struct pp_torch_boot {
   int32_t target_pid;      // getpid(2) as seen inside the target
   uint32_t flags;          // pp_torch_boot_flag
   uint32_t ring_count;     // <= PP_MAX_RINGS
-  uint32_t ring_records;   // a power of two, PP_MIN_RING_RECORDS..PP_TORCH_MAX_RING_RECORDS
+  uint32_t ring_records;   // a power of two, PP_TORCH_MIN_RING_RECORDS..PP_TORCH_MAX_RING_RECORDS
   uint32_t clock;          // pp_clock
   uint32_t object_head;    // size of a PyObject's head
   uint64_t nonce;

@@ -26,7 +26,7 @@ TorchArena::TorchArena(uint8_t* begin, const TorchArenaShape& shape) : memory_(b
 
 Result<TorchArena> TorchArena::Take(const UniqueFd& file, const TorchArenaShape& shape) {
   if (shape.rings < 1 || shape.rings > PP_MAX_RINGS || !std::has_single_bit(shape.records) ||
-      shape.records < PP_MIN_RING_RECORDS || shape.records > PP_TORCH_MAX_RING_RECORDS) {
+      shape.records < PP_TORCH_MIN_RING_RECORDS || shape.records > PP_TORCH_MAX_RING_RECORDS) {
     return Error{Code::kInvalidArgument, "the memory for operators cannot have that many rings or records", ""};
   }
   PP_RETURN_IF_ERROR(CheckSealedMemory(file, shape.size()));

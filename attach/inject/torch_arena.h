@@ -20,7 +20,7 @@ namespace ptrace_prof {
 
 struct TorchArenaShape {
   uint32_t rings = 0;
-  uint32_t records = 0;  // of each ring; a power of two, PP_MIN_RING_RECORDS..PP_TORCH_MAX_RING_RECORDS
+  uint32_t records = 0;  // of each ring; a power of two, PP_TORCH_MIN_RING_RECORDS..PP_TORCH_MAX_RING_RECORDS
   uint64_t nonce = 0;
 
   uint64_t size() const { return PP_TORCH_ARENA_SIZE(rings, records); }

@@ -65,6 +65,7 @@ class Trace:
 
 class TorchCase(case.Case):
     shares = False  # all tests of the class use one job, one after the other
+    script = "torch_mlp.py"
 
     def setUp(self):
         kept = type(self).__dict__.get("kept")
@@ -78,7 +79,7 @@ class TorchCase(case.Case):
         if not having:
             self.skipTest(f"no PyTorch for CPython {self.minor} here")
         self.root = having[0].root
-        self.target = TargetProcess("torch_mlp.py", having[0])
+        self.target = TargetProcess(self.script, having[0])
         (self.addClassCleanup if self.shares else self.addCleanup)(self.target.close)
         self.torch = tuple(int(part) for part in re.match(r"(\d+)\.(\d+)", self.ask("version")).groups())
         # Before 2.14, or some version after 2.6, its own profiler counts in microseconds: it assigns memory to the wrong operator, and may miss one.
@@ -114,21 +115,20 @@ class TorchCase(case.Case):
         return max((self.listed(steps) for _ in range(2)), key=len)
 
     def listed(self, steps):
-        path = f"/tmp/pp-torch-{self.target.pid}.json"
-        self.ask("profiled", steps, path)
-        outside = pathlib.Path(self.root + path)
-        listed = json.loads(outside.read_text())
-        outside.unlink()
-        return [(name, shapes) for name, shapes in listed]
+        return [(name, shapes) for name, shapes in self.read("profiled", steps)]
 
     def averages(self, steps):
         """From the target's own profiler: name → calls, memory, own memory."""
+        return {name: tuple(row) for name, row in self.read("averages", steps).items() if name != "[memory]"}
+
+    def read(self, *words):
+        """What the target writes to a file."""
         path = f"/tmp/pp-torch-{self.target.pid}.json"
-        self.ask("averages", steps, path)
+        self.ask(*words, path)
         outside = pathlib.Path(self.root + path)
-        rows = json.loads(outside.read_text())
+        said = json.loads(outside.read_text())
         outside.unlink()
-        return {name: tuple(row) for name, row in rows.items() if name != "[memory]"}
+        return said
 
     def assertIsTheReference(self, trace, listed, with_shapes=False):
         names = [name for name, _ in listed]

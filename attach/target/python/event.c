@@ -66,7 +66,7 @@ int pp_event_while_unarmed(const pp_private* page, pp_address thread, unsigned t
 void pp_record_extended(pp_address thread, uint64_t what, const pp_unit* payload) {
   const uint64_t units = PP_EXTENDED_UNITS(what);
   uint64_t now;
-  pp_slot* slot = units <= PP_MAX_UNITS ? pp_begin_event(thread, PP_TAG_EXTENDED, &now) : 0;
+  pp_slot* slot = units <= PP_CALL_UNITS ? pp_begin_event(thread, PP_TAG_EXTENDED, &now) : 0;
   if (!slot) return;
   if (slot->ring->head + units >= slot->ring->full_at && !(now = pp_make_room_for(slot, now, PP_TAG_EXTENDED, units))) {
     slot->root = 0;

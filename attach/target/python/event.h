@@ -11,7 +11,7 @@
 #include "attach/target/python/switches.h"
 
 #pragma GCC visibility push(hidden)
-// Writes an extended record of at most PP_MAX_UNITS. Only while events are recorded on this thread.
+// Writes an extended record of at most PP_CALL_UNITS. Only while events are recorded on this thread.
 PP_COLD void pp_record_extended(pp_address thread, uint64_t what, const pp_unit* payload);
 // Whether the event must be recorded after all; see pp_ring.last_unarmed.
 PP_COLD int pp_event_while_unarmed(const pp_private* page, pp_address thread, unsigned tag);

@@ -22,8 +22,9 @@
 
 // The records that one event may take: a gap before it, itself, and three additional ones.
 enum { PP_GAP_RECORDS = 2, PP_GROUP_RECORDS = PP_GAP_RECORDS + 4 };
-PP_STATIC_ASSERT(PP_GROUP_RECORDS + PP_MAX_UNITS <= PP_MIN_RING_RECORDS / 2, "an extended one fits into any ring");
-PP_STATIC_ASSERT(PP_LAP_UNUSED(PP_LAP(0, PP_GROUP_RECORDS + PP_MAX_UNITS)) == PP_GROUP_RECORDS + PP_MAX_UNITS, "fits");
+PP_STATIC_ASSERT(PP_GROUP_RECORDS + PP_CALL_UNITS <= PP_MIN_RING_RECORDS / 2, "an extended one fits into any ring");
+PP_STATIC_ASSERT(PP_LAP_UNUSED(PP_LAP(0, PP_GROUP_RECORDS + PP_CALL_UNITS)) == PP_GROUP_RECORDS + PP_CALL_UNITS,
+                 "fits");
 
 // An entry of an open hash table in private memory: the ring that a thread writes to. An entry is found by its key and
 // then belongs to its thread; other threads change only keys.

@@ -32,7 +32,7 @@ static int boot_makes_sense(void) {
     }
   }
   return boot->abi_version == PP_TORCH_ABI_VERSION && boot->ring_count > 0 && boot->ring_count <= PP_MAX_RINGS &&
-         records >= PP_MIN_RING_RECORDS && records <= PP_TORCH_MAX_RING_RECORDS && (records & (records - 1)) == 0 &&
+         records >= PP_TORCH_MIN_RING_RECORDS && records <= PP_TORCH_MAX_RING_RECORDS && (records & (records - 1)) == 0 &&
          PP_TORCH_ARENA_SIZE(boot->ring_count, records) <= PP_TORCH_MAX_ARENA;
 }
 

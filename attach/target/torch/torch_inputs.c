@@ -78,35 +78,47 @@ static const pp_torch_tensor* row_of(const char* tensor, int is_probed, int is_g
   return found;
 }
 
+// The first layout that may be the right one.
+static const pp_torch_tensor* fitting_row(const char* tensor) {
+  const uint32_t unfit = __atomic_load_n(&pp_torch_self.tables->tensors_unfit, __ATOMIC_RELAXED);
+  for (unsigned i = 0; i < PP_TORCH_TENSOR_ROWS; ++i) {
+    const pp_torch_tensor* row = &pp_torch_boot_block.tensors[i];
+    if (!(unfit >> i & 1) && fits(tensor, row)) return row;
+  }
+  return 0;
+}
+
 static void put_tensor(pp_writer* to, uint64_t address) {
   const int is_probed =
       to->is_guess || __atomic_load_n(&pp_torch_self.tables->tensors_seen, __ATOMIC_RELAXED) < PP_PROBES;
   char bytes[PP_TENSOR_BYTES];
   const char* tensor = (const char*)address;
+  int has_storage = 1;
   if (is_probed) {
     tensor = bytes;
     if (!fetch(address, bytes, sizeof bytes, 1)) {
       put(to, PP_TORCH_INPUT(PP_TORCH_INPUT_UNKNOWN, PP_TORCH_TAG_TENSOR, 0, 0, 0));
       return;
     }
-    // Not a tensor at all, but undefined: it has neither storage nor a type that says anything.
-    int is_undefined = 1;
+    has_storage = 0;
     for (unsigned i = 0; i < PP_TORCH_TENSOR_ROWS; ++i) {
       const pp_torch_tensor* row = &pp_torch_boot_block.tensors[i];
-      if (row->sizes && PP_IN(uint64_t, tensor, row->storage)) is_undefined = 0;
-    }
-    if (is_undefined) {
-      put(to, PP_TORCH_INPUT(PP_TORCH_INPUT_UNDEFINED, PP_TORCH_TAG_TENSOR, 0, 0, 0));
-      return;
+      if (row->sizes && PP_IN(uint64_t, tensor, row->storage)) has_storage = 1;
     }
   }
-  const pp_torch_tensor* row = row_of(tensor, is_probed, to->is_guess);
-  if (!row || !PP_IN(uint64_t, tensor, row->storage)) {
-    const uint64_t kind = row ? PP_TORCH_INPUT_UNDEFINED : PP_TORCH_INPUT_UNKNOWN;
-    put(to, PP_TORCH_INPUT(kind, PP_TORCH_TAG_TENSOR, 0, 0, 0));
+  // One without storage says nothing about the layout.
+  const pp_torch_tensor* row = has_storage ? row_of(tensor, is_probed, to->is_guess) : fitting_row(tensor);
+  if (!row) {
+    put(to, PP_TORCH_INPUT(PP_TORCH_INPUT_UNKNOWN, PP_TORCH_TAG_TENSOR, 0, 0, 0));
     return;
   }
   const uint64_t dimensions = PP_IN(uint64_t, tensor, row->sizes);
+  has_storage = PP_IN(uint64_t, tensor, row->storage) != 0;
+  // An undefined tensor is one of no elements in one dimension.
+  if (!has_storage && dimensions == 1 && !PP_IN(uint64_t, tensor, row->sizes + 8)) {
+    put(to, PP_TORCH_INPUT(PP_TORCH_INPUT_UNDEFINED, PP_TORCH_TAG_TENSOR, 0, 0, 0));
+    return;
+  }
   if (dimensions > PP_TORCH_MAX_DIMENSIONS || to->count + 1 + 2 * dimensions > PP_TORCH_MAX_INPUT_WORDS - 2) {
     to->is_full = 1;
     return;
@@ -119,9 +131,10 @@ static void put_tensor(pp_writer* to, uint64_t address) {
     sizes = outer;
     strides = outer + dimensions;
   }
-  put(to, PP_TORCH_INPUT(PP_TORCH_INPUT_TENSOR, PP_TORCH_TAG_TENSOR, PP_IN(uint16_t, tensor, row->type), dimensions, 0));
+  const uint32_t kind = has_storage ? PP_TORCH_INPUT_TENSOR : PP_TORCH_INPUT_SPARSE;
+  put(to, PP_TORCH_INPUT(kind, PP_TORCH_TAG_TENSOR, PP_IN(uint16_t, tensor, row->type), dimensions, 0));
   for (uint64_t i = 0; i < dimensions; ++i) put(to, (uint64_t)sizes[i]);
-  for (uint64_t i = 0; i < dimensions; ++i) put(to, (uint64_t)strides[i]);
+  for (uint64_t i = 0; has_storage && i < dimensions; ++i) put(to, (uint64_t)strides[i]);
 }
 
 static void put_value(pp_writer* to, const uint64_t* value, int depth);

@@ -75,7 +75,8 @@ class InputReader {
     }
     const uint64_t head = words_[at_++];
     switch (PP_TORCH_INPUT_KIND(head)) {
-      case PP_TORCH_INPUT_TENSOR: return ReadTensor(head, element);
+      case PP_TORCH_INPUT_TENSOR:
+      case PP_TORCH_INPUT_SPARSE: return ReadTensor(head, element);
       case PP_TORCH_INPUT_NUMBER: return ReadNumber(head, element);
       case PP_TORCH_INPUT_LIST: return !is_inner && ReadList(head, element);
       case PP_TORCH_INPUT_UNDEFINED:
@@ -89,14 +90,15 @@ class InputReader {
  private:
   bool ReadTensor(uint64_t head, Element& element) {
     const uint32_t dimensions = PP_TORCH_INPUT_DIMENSIONS(head);
-    if (words_.size() - at_ < size_t{2} * dimensions) {
+    const bool has_strides = PP_TORCH_INPUT_KIND(head) == PP_TORCH_INPUT_TENSOR;
+    if (words_.size() - at_ < size_t{dimensions} * (has_strides ? 2 : 1)) {
       return false;
     }
     element.is_tensor = true;
     const uint32_t type = PP_TORCH_INPUT_TYPE(head);
     element.type = type < std::size(kTypes) ? std::string(kTypes[type]) : fmt::format("type {}", type);
     element.sizes = Numbers(dimensions);
-    element.strides = Numbers(dimensions);
+    element.strides = Numbers(has_strides ? dimensions : 0);
     return true;
   }
   std::string Numbers(uint32_t count) {
@@ -167,6 +169,7 @@ uint32_t ListTagIn(std::span<const uint64_t> words) {
     const uint64_t head = words[at++];
     switch (PP_TORCH_INPUT_KIND(head)) {
       case PP_TORCH_INPUT_TENSOR: at += size_t{2} * PP_TORCH_INPUT_DIMENSIONS(head); break;
+      case PP_TORCH_INPUT_SPARSE: at += PP_TORCH_INPUT_DIMENSIONS(head); break;
       case PP_TORCH_INPUT_NUMBER: ++at; break;
       case PP_TORCH_INPUT_LIST:
         if (PP_TORCH_INPUT_COUNT(head) > 0) {

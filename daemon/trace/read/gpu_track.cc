@@ -14,7 +14,7 @@ namespace {
 
 namespace pf = perfetto::protos;
 
-constexpr size_t kMaxInputsText = 4096;
+constexpr size_t kMaxInputsText = 1 << 15;
 
 // Converts an untrusted number; one that is out of range becomes the first value.
 template <typename Enum>

@@ -50,7 +50,7 @@ class ChunksTest : public ::testing::Test {
   }
 
   void MakeExtended(unsigned units) {
-    std::array<pp_unit, PP_MAX_UNITS> payload;
+    std::array<pp_unit, PP_CALL_UNITS> payload;
     for (unsigned i = 0; i < units; ++i) {
       payload[i] = {{next_unit_, ~next_unit_}};
       ++next_unit_;
@@ -154,7 +154,7 @@ TEST_F(ChunksTest, EverythingComesOutAsItWentIn) {
     const auto events = random() % (round % 500 < 450 ? 1'000 : 60'000);
     for (uint32_t i = 0; i < events; ++i) {
       if (random() % 64 == 0) {
-        MakeExtended(random() % (PP_MAX_UNITS + 1));
+        MakeExtended(random() % (PP_CALL_UNITS + 1));
       } else {
         Make(random() % 2 == 0 ? PP_TAG_START : PP_TAG_RETURN, random() % 4 == 0);
       }
@@ -191,14 +191,14 @@ TEST_F(SmallRingTest, ExtendedRecordsComeOutAsTheyWentIn) {
   for (int round = 0; round < 20'000; ++round) {
     for (uint32_t i = random() % 30; i > 0; --i) {
       if (random() % 4 == 0) {
-        MakeExtended(random() % (PP_MAX_UNITS + 1));
+        MakeExtended(random() % (PP_CALL_UNITS + 1));
       } else {
         Make(PP_TAG_START, random() % 2 == 0);
       }
       ASSERT_LE(reader_->Waiting(), PP_MIN_RING_RECORDS);
     }
     const uint64_t head = ring_->head;
-    event_target_extended(PP_EXTENDED(7, PP_MAX_UNITS + 1, 0), nullptr);
+    event_target_extended(PP_EXTENDED(7, PP_CALL_UNITS + 1, 0), nullptr);
     ASSERT_EQ(ring_->head, head);
     for (uint32_t i = random() % 4; i > 0; --i) {
       Read(1 + random() % 100);
