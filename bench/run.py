@@ -16,7 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 
 from parts import (compare, cost, footprint, goals, gpu_doubles, gpu_records, machine, page, pauses, read_cost, report, service, slowdown, tools,  # noqa: E402
-                   trace, training)
+                   torch_cost, trace, training)
 from parts.scenario import SCENARIOS  # noqa: E402
 from parts.target import Target  # noqa: E402
 from support import interpreters, profiler  # noqa: E402
@@ -24,8 +24,8 @@ from support import interpreters, profiler  # noqa: E402
 OUR_PAIRS = 5  # times as many as a peer's, because the promises are about ours
 SHORTEST_PACED = 8  # seconds
 BUSY_PERCENT = 20  # before the start: more load causes a warning
-PARTS = ("compare", "reads", "calls", "memory", "size", "slowdown", "pauses", "service", "training", "trace", "injection",
-         "gpu", "doubles", "more")
+PARTS = ("compare", "reads", "calls", "memory", "size", "slowdown", "pauses", "service", "training", "torch", "trace",
+         "injection", "gpu", "doubles", "more")
 BESIDE_PEERS = ("compare", "slowdown", "pauses", "more")
 PAUSE_REPEATS = 3
 
@@ -46,6 +46,7 @@ class Mode:
     pause_seconds: float
     service_rounds: int
     trace_minutes: float   # for the part trace
+    torch_minutes: float   # for the part torch
     minutes: float         # after these no new measurement begins
 
     def within(self, minutes):
@@ -54,16 +55,17 @@ class Mode:
         shorter = {name: max(least, getattr(self, name) * share) for name, least in
                    (("fastest_seconds", 1.5), ("paced_seconds", 3), ("memory_seconds", 8), ("training_seconds", 10), ("pause_seconds", 5))}
         return replace(self, name=f"{self.name}, within {minutes:g} minutes", minutes=minutes, **shorter,
-                       trace_minutes=min(self.trace_minutes, minutes), slow_peers=self.slow_peers and share == 1)
+                       trace_minutes=min(self.trace_minutes, minutes), torch_minutes=min(self.torch_minutes, minutes), slow_peers=self.slow_peers and share == 1)
 
 
 COMPARED = ("d10", "d60", "t64")
 QUICK = Mode("quick: fewer samples than the promises ask for", COMPARED, (),
              fastest_seconds=1.5, paced_seconds=3, paced_rate=1000, repeats=1, pairs=6, slow_peers=False,
-             memory_seconds=8, training_seconds=10, pause_seconds=3, service_rounds=10, trace_minutes=3, minutes=11)
+             memory_seconds=8, training_seconds=10, pause_seconds=3, service_rounds=10, trace_minutes=3, torch_minutes=3, minutes=11)
 FULL = Mode("full", COMPARED, ("d200", "t8"),
             fastest_seconds=6, paced_seconds=35, paced_rate=1000, repeats=3, pairs=30, slow_peers=True,
-            memory_seconds=60, training_seconds=60, pause_seconds=12, service_rounds=40, trace_minutes=trace.FULL_MINUTES, minutes=105)
+            memory_seconds=60, training_seconds=60, pause_seconds=12, service_rounds=40, trace_minutes=trace.FULL_MINUTES, torch_minutes=12,
+            minutes=105)
 
 
 @dataclass
@@ -80,6 +82,7 @@ class Results:
     pauses: list = field(default_factory=list)
     service: list = field(default_factory=list)
     training: list = field(default_factory=list)
+    torch: list = field(default_factory=list)
     gpu: list = field(default_factory=list)
     doubles: list = field(default_factory=list)
     tracing: object = None
@@ -89,7 +92,7 @@ class Results:
 
     def is_empty(self):
         measured = (self.fastest, self.paced, self.read_costs, self.calls, self.memory, self.sizes, self.slowdowns, self.pauses,
-                    self.service, self.training, self.gpu, self.doubles)
+                    self.service, self.training, self.torch, self.gpu, self.doubles)
         return not any(measured) and all(found is None or found.is_empty() for found in (self.tracing, self.ways))
 
 
@@ -206,6 +209,12 @@ class Bench:
                 self.results.training.append(training.measure(self.mode.training_seconds))
             except cost.Refused as failure:
                 self.results.notes.append(str(failure))
+
+    def torch(self):
+        if self.in_time("operators of PyTorch"):
+            minutes = min(self.mode.torch_minutes, self.minutes_left())
+            self.results.torch, notes = torch_cost.measure(minutes, minutes / FULL.torch_minutes, say)
+            self.results.notes += notes
 
     def trace(self):
         if self.in_time("exact tracing"):

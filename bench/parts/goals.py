@@ -75,6 +75,22 @@ def _training(results):
                      f"{one.not_whole:.2f} % ({one.truncated:.2f} + {one.torn:.2f}) of {one.samples:,}")
 
 
+def _torch(results):
+    for one in results.torch:
+        where = f"{one.job}, PyTorch {one.torch}"
+        with_all = "with Python calls, shapes"
+        if with_all in one.ours:
+            slowdown = one.slowdown(one.ours, with_all)
+            yield _judge(f"a step with calls, operators and shapes / without, {where}", "≤ 1.15x", slowdown, slowdown <= 1.15,
+                         f"{slowdown:.2f}x (torch.profiler {one.slowdown(one.theirs, with_all):.2f}x)" if with_all in one.theirs
+                         else f"{slowdown:.2f}x (torch.profiler ends the job)")
+        ratios_here = {kind: one.ratio(kind) for kind in one.ours if kind in one.theirs and kind}
+        if ratios_here:
+            kind, worst = min(ratios_here.items(), key=lambda item: item[1])
+            yield _judge(f"time added by torch.profiler / by us, the worst of all kinds, {where}", "≥ 1x", worst, worst >= 1,
+                         f"{worst:.1f}x ({kind})")
+
+
 def _calls(results):
     for calls in results.calls:
         if calls.scenario == "steady":
@@ -175,7 +191,8 @@ def _doubles(results):
 
 
 _OF_PART = {"compare": (_cpu, _rate, _torn), "more": (_torn,), "reads": (_reads, _depth), "calls": (_calls,), "memory": (_memory,),
-            "size": (_size,), "slowdown": (_slowdown,), "pauses": (_pauses,), "service": (_service,), "training": (_training,), "trace": (_trace,),
+            "size": (_size,), "slowdown": (_slowdown,), "pauses": (_pauses,), "service": (_service,), "training": (_training,), "torch": (_torch,),
+            "trace": (_trace,),
             "injection": (_injection,), "gpu": (_gpu,), "doubles": (_doubles,)}
 
 

@@ -1,5 +1,5 @@
 """The section of each part of the page, with its tables, as lines of text."""
-from parts import trace_report
+from parts import torch_cost, trace_report
 from parts.compare import asked, ratios
 from parts.scenario import SCENARIOS
 from parts.statistics_of_ratios import interval, median
@@ -93,6 +93,22 @@ def _training(results):
                   [[f"{one.seconds:g}", f"{one.samples:,}", f"{one.truncated:.2f}", f"{one.torn:.2f}"] for one in results.training])
 
 
+def _torch(results):
+    rows = []
+    for one in results.torch:
+        for kind in [kind for kind in torch_cost.KINDS if kind in one.ours]:
+            theirs = kind in one.theirs
+            rows.append([one.torch, one.job, kind, f"{one.slowdown(one.ours, kind):.2f}x", f"{one.slowdown(one.theirs, kind):.2f}x" if theirs else "ends the job",
+                         f"{one.added(one.ours, kind):.0f}", f"{one.added(one.theirs, kind):.0f}" if theirs else "-",
+                         f"{one.ratio(kind):.1f}x" if theirs else "-"])
+    sizes = {(one.torch, one.job): f"{one.job} {one.operators} operators in {median(one.ours['']) / 1e3:.0f} us" for one in results.torch}
+    return ["Thread CPU time of a training step on one core, recorded from outside by us, and in another process by "
+            "torch.profiler; ns are for each operator. What torch.profiler does when it ends is not in it.", "",
+            *_table(["PyTorch", "job", "what is recorded", "step, ours", "step, torch.profiler", "ns, ours", "ns, torch.profiler",
+                     "torch.profiler / ours"], rows),
+            "", f"A step: {'; '.join(sizes.values())}."]
+
+
 def _shares(values):
     """Quantiles of many short calls: the median and the higher ones."""
     ordered = sorted(values)
@@ -181,6 +197,7 @@ SECTIONS = (
     ("slowdown", "Slowdown of the target", _slowdowns),
     ("pauses", "Pauses of the target", _pauses),
     ("training", "Samples of a training job", _training),
+    ("torch", "Operators of PyTorch", _torch),
     ("trace", "Exact tracing", _trace),
     ("injection", "The tracer's way into a process", _injection),
     ("gpu", "GPU records", _gpu),

@@ -10,7 +10,7 @@ from support import case  # noqa: E402
 from support.torch_job import TorchCase  # noqa: E402
 
 STEPS = 2
-JOBS = ("transformer", "attention", "convolution", "recurrent", "adversarial", "accumulated", "inference", "scripted",
+JOBS = ("perceptron", "transformer", "attention", "convolution", "recurrent", "adversarial", "accumulated", "inference", "scripted",
         "compiled", "distributed", "oddities")
 # What else torch.profiler writes as an event of a thread: marks of its own, not operators.
 NOT_OPERATORS = ("PyTorch Profiler", "Iteration Start")

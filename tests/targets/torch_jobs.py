@@ -1,10 +1,11 @@
 """Training loops of many kinds, on PyTorch: `job NAME` makes one and warms it up, `steps N` runs it, `profiled N FILE` does
-so under the job's own profiler and writes its trace, or its list of events where it was built without Kineto; `version`
-says which PyTorch it is. Answers each with `done`; `job` with `done no …` where this PyTorch cannot. Needs an interpreter with PyTorch."""
+so under the job's own profiler and writes its trace, or its list of events where it was built without Kineto; `timed N`
+answers with its thread CPU time in ns, `timed N OPTION…` under the job's own profiler; `version` says which PyTorch it is. Answers each with `done`; `job` with `done no …` where this PyTorch cannot. Needs an interpreter with PyTorch."""
 import json
 import os
 import select
 import tempfile
+import time
 import warnings
 
 import pact
@@ -34,6 +35,18 @@ class Job:
         self.optimizer.zero_grad()
         self.loss().backward()
         self.optimizer.step()
+
+
+class Perceptron(Job):
+    """Small layers and Adam: a step of many small operators."""
+    optimizer = torch.optim.Adam
+
+    def make(self):
+        return nn.Sequential(nn.Linear(32, 64), *(nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 64))
+                                                  for _ in range(4)), nn.Linear(64, 10))
+
+    def data(self):
+        return torch.rand(64, 32)
 
 
 class Transformer(Job):
@@ -220,7 +233,7 @@ class Oddities(Job):
         return y + z.sum() + u.sum() + counts.sum()
 
 
-JOBS = {job.__name__.lower(): job for job in (Transformer, Attention, Convolution, Recurrent, Adversarial, Accumulated,
+JOBS = {job.__name__.lower(): job for job in (Perceptron, Transformer, Attention, Convolution, Recurrent, Adversarial, Accumulated,
                                               Inference, Scripted, Compiled, Distributed, Oddities)}
 
 
@@ -246,6 +259,20 @@ def profiled(job, count, path):
         json.dump(said, out)
 
 
+def timed(job, count, options):
+    def turn():
+        begin = time.thread_time_ns()
+        for _ in range(count):
+            job.step()
+        return time.thread_time_ns() - begin
+
+    if not options:
+        return turn()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU],
+                                **{option: True for option in options if option != "plain"}):
+        return turn()
+
+
 def main():
     job = None
     pact.say("ready")
@@ -266,6 +293,8 @@ def main():
         elif words[0] == "steps":
             for _ in range(int(words[1])):
                 job.step()
+        elif words[0] == "timed":
+            answer = timed(job, int(words[1]), words[2:])
         elif words[0] == "profiled":
             profiled(job, int(words[1]), words[2])
         pact.say("done", answer)
