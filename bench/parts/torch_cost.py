@@ -21,7 +21,7 @@ from support.target_process import TargetProcess
 JOBS = ("perceptron", "transformer")
 STEPS = 30   # of a turn
 ROUNDS = 8   # in a full run
-# What is recorded: our options, and what PyTorch's own profiler is told.
+# What is recorded: our options, and what PyTorch's own profiler is asked for.
 KINDS = {
     "operators": (("--torch", "on"), ()),
     "with shapes": (("--record-shapes",), ("record_shapes",)),
@@ -107,15 +107,15 @@ class Pair:
             worker.ask("job", job)
             worker.step()
 
-    def profiled(self, job, told):
+    def profiled(self, job, asked):
         """A step's time under the profiler; None: it ended its job, now or before."""
-        if told in self.fatal:
+        if asked in self.fatal:
             return None
         try:
-            return self.apart.step(*(told or ("plain",)))
+            return self.apart.step(*(asked or ("plain",)))
         except AssertionError as end:  # it says how its target ended
-            self.fatal.add(told)
-            self.notes.append(f"torch.profiler({', '.join(told)}) ended its job on CPython {self.interpreter.version}: "
+            self.fatal.add(asked)
+            self.notes.append(f"torch.profiler({', '.join(asked)}) ended its job on CPython {self.interpreter.version}: "
                               f"{str(end).splitlines()[0][-60:]}")
             self.apart.close()
             self.apart = Worker(self.interpreter)
@@ -132,12 +132,12 @@ def _measure(pair, rounds, deadline):
         for done in range(rounds):
             if done >= 2 and time.monotonic() > deadline:
                 break
-            for kind, (options, told) in KINDS.items():
+            for kind, (options, asked) in KINDS.items():
                 for worker, times in ((pair.ours, cost.ours), (pair.apart, cost.theirs)):
                     times.setdefault("", []).append(worker.step())
                 took, cost.operators = _recorded(pair.ours, options)
                 cost.ours.setdefault(kind, []).append(took)
-                if (theirs := pair.profiled(job, told)) is not None:
+                if (theirs := pair.profiled(job, asked)) is not None:
                     cost.theirs.setdefault(kind, []).append(theirs)
         costs.append(cost)
     return costs

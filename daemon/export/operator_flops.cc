@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace ptrace_prof {
@@ -37,6 +39,16 @@ Sizes NumbersIn(const rapidjson::Value& array) {
   return numbers;
 }
 
+// Truth as numbers.
+std::string WithoutWords(std::string text) {
+  for (const auto& [word, number] : {std::pair<std::string_view, const char*>{"True", "1"}, {"False", "0"}}) {
+    for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; ++at) {
+      text.replace(at, word.size(), number);
+    }
+  }
+  return text;
+}
+
 Inputs Parse(const OperatorInputs& given) {
   Inputs inputs;
   rapidjson::Document sizes;
@@ -52,7 +64,7 @@ Inputs Parse(const OperatorInputs& given) {
   for (const auto& one : values.GetArray()) {
     rapidjson::Document inner;
     Sizes numbers;
-    if (one.IsString() && !inner.Parse<kFlags>(one.GetString()).HasParseError()) {
+    if (one.IsString() && !inner.Parse<kFlags>(WithoutWords(one.GetString()).c_str()).HasParseError()) {
       if (inner.IsArray()) {
         numbers = NumbersIn(inner);
       } else if (inner.IsUint64() && inner.GetUint64() <= kMost) {
@@ -114,17 +126,39 @@ Count Convolution(const Inputs& inputs, const ConvolutionArguments& at) {
   return 2 * places * Product(weight);  // weight: out channels, in channels / groups, kernel
 }
 
-// Query, key and value are [batch, heads, length, width].
-Count Attention(const Inputs& inputs) {
-  const Sizes& query = inputs.size(0);
-  const Sizes& key = inputs.size(1);
-  const Sizes& value = inputs.size(2);
+// The gradients of the input and of the weight cost as much as the convolution itself: every place of the output (of a
+// transposed one: of the input) with the whole kernel.
+Count ConvolutionBackward(const Inputs& inputs) {
+  constexpr size_t kTransposed = 7, kMask = 10;  // the mask says which gradients are wanted
+  const Sizes& transposed = inputs.value(kTransposed);
+  const Sizes& mask = inputs.value(kMask);
+  const Sizes& weight = inputs.size(2);
+  if (transposed.size() != 1 || mask.size() != 3) {
+    return std::nullopt;
+  }
+  const Sizes& walked = inputs.size(transposed[0] != 0 ? 1 : 0);
+  if (walked.size() < 3 || weight.size() != walked.size()) {
+    return std::nullopt;
+  }
+  const double places = Product(walked) / static_cast<double>(std::max<uint64_t>(walked[1], 1));  // without channels
+  return 2 * places * Product(weight) * static_cast<double>(mask[0] + mask[1]);
+}
+
+// Query, key and value are [batch, heads, length, width]. `first`: the place of the query. So many products of the
+// pairs of positions with the width of a key, and of a value.
+Count Attention(const Inputs& inputs, size_t first, double with_keys, double with_values) {
+  const Sizes& query = inputs.size(first);
+  const Sizes& key = inputs.size(first + 1);
+  const Sizes& value = inputs.size(first + 2);
   if (query.size() != 4 || key.size() != 4 || value.size() != 4 || query[3] != key[3] || key[2] != value[2]) {
     return std::nullopt;
   }
   const double pairs = static_cast<double>(query[0] * query[1]) * static_cast<double>(query[2] * key[2]);
-  return 2 * pairs * static_cast<double>(query[3] + value[3]);
+  return 2 * pairs * (with_keys * static_cast<double>(query[3]) + with_values * static_cast<double>(value[3]));
 }
+Count AttentionForward(const Inputs& inputs) { return Attention(inputs, 0, 1, 1); }
+// The scores once more, their gradient, and those of query, key and value (torch/utils/flop_counter.py).
+Count AttentionBackward(const Inputs& inputs) { return Attention(inputs, 1, 3, 2); }
 
 struct Rule {
   std::string_view name;
@@ -150,11 +184,16 @@ constexpr Rule kRules[] = {
      [](const Inputs& in) {
        return Convolution(in, {3, 4, 5, 6});
      }},
-    {"aten::scaled_dot_product_attention", Attention},
-    {"aten::_scaled_dot_product_flash_attention", Attention},
-    {"aten::_scaled_dot_product_flash_attention_for_cpu", Attention},
-    {"aten::_scaled_dot_product_efficient_attention", Attention},
-    {"aten::_scaled_dot_product_cudnn_attention", Attention},
+    {"aten::convolution_backward", ConvolutionBackward},
+    {"aten::scaled_dot_product_attention", AttentionForward},
+    {"aten::_scaled_dot_product_flash_attention", AttentionForward},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu", AttentionForward},
+    {"aten::_scaled_dot_product_efficient_attention", AttentionForward},
+    {"aten::_scaled_dot_product_cudnn_attention", AttentionForward},
+    {"aten::_scaled_dot_product_flash_attention_backward", AttentionBackward},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu_backward", AttentionBackward},
+    {"aten::_scaled_dot_product_efficient_attention_backward", AttentionBackward},
+    {"aten::_scaled_dot_product_cudnn_attention_backward", AttentionBackward},
 };
 
 }  // namespace

@@ -95,7 +95,7 @@ std::string OperatorGroups::Describe(StackId stack) const {
     const std::string name = frame.file.empty()
                                  ? frame.function
                                  : fmt::format("{}({}): {}", ShortPath(frame.file), frame.line, frame.function);
-    text += (text.empty() ? "" : " < ") + CleanText(name);
+    text += fmt::format("{}{}", text.empty() ? "" : kFrameSeparator, CleanText(name));
     ++frames;
   }
   return text.empty() ? std::string(options_.grouping == OperatorGrouping::kModule ? "[no module]" : "[no Python]")

@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,9 @@
 #include "daemon/trace/operator.h"
 
 namespace ptrace_prof {
+
+// Between the frames of a stack, the innermost of which is first.
+inline constexpr std::string_view kFrameSeparator = " < ";
 
 class OperatorGroups {
  public:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -121,6 +122,7 @@ class OperatorTable : public FormatExporter {
       case TableForm::kText: WriteText(); break;
       case TableForm::kJson: WriteJson(); break;
       case TableForm::kCsv: WriteCsv(); break;
+      case TableForm::kStacks: WriteStacks(); break;
     }
     return {};
   }
@@ -334,6 +336,30 @@ class OperatorTable : public FormatExporter {
     write([](const Column& column) { return std::string(column.member); });
     for (const OperatorRow& row : rows_) {
       write([&row](const Column& column) { return CsvValue(column.value(row)); });
+    }
+  }
+
+  // As export_stacks() of torch.profiler: the stack, its root first, and the own time of its operators in microseconds.
+  void WriteStacks() {
+    std::map<std::string, Nanos> times;
+    for (const OperatorRow& row : rows_) {
+      times[row.group] = times[row.group] + row.self;
+    }
+    for (const auto& [stack, time] : times) {
+      if (time.value < 1000 || stack.starts_with('[')) {
+        continue;  // it has no stack
+      }
+      std::string line;
+      for (size_t end = stack.size(); end != std::string::npos;) {
+        const size_t at = end > 0 ? stack.rfind(kFrameSeparator, end - 1) : std::string::npos;
+        const size_t begin = at == std::string::npos ? 0 : at + kFrameSeparator.size();
+        std::string frame = stack.substr(begin, end - begin);
+        std::ranges::replace_if(
+            frame, [](char c) { return c == ' ' || c == ';' || c == '\t' || c == '\n'; }, '_');
+        line += (line.empty() ? "" : ";") + frame;
+        end = at;
+      }
+      context_.out.Write(fmt::format("{} {}\n", line, time.value / 1000));
     }
   }
 

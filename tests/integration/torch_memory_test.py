@@ -3,6 +3,7 @@ import collections
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 
@@ -132,6 +133,22 @@ class Blocks(TorchCase):
         self.assertEqual(self.ask("forked", STEPS), "0")
         trace = self.end(recording)
         self.assertEqual(sizes(trace), [])
+        self.assertFinishes()
+
+    def test_a_child_that_was_made_meanwhile_is_recorded_later(self):
+        if self.root:
+            self.skipTest("its number is another one here")
+        recording = self.recording(*MEMORY)
+        child = int(self.ask("child"))
+        self.addCleanup(os.kill, child, signal.SIGKILL)
+        self.end(recording)
+        later = profiler.Recording(child, *MEMORY, "--duration", "500ms")
+        self.addCleanup(later.remove)
+        finished = later.wait()
+        self.assertEqual(finished.status, 0, finished)
+        self.assertNotIn("is not recorded", finished.errors)
+        self.assertRegex(finished.errors, r"operators of PyTorch, [\d,]{3,} allocations and frees")
+        self.assertUnharmed(child)
         self.assertFinishes()
 
     def test_needs_the_hook(self):

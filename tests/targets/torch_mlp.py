@@ -1,12 +1,13 @@
 """A perceptron trained with Adam, on PyTorch: `steps N` trains on the main thread, `threads N COUNT` on COUNT more at
-the same time, `profiled N FILE` and `averages N FILE` on the main thread under the job's own profiler, `forked N` in a
-child; `hold N` and `drop` allocate and free N floats, `shared N` both, between processes; `again` begins anew. Answers
-each with `done` and what the job has to say; `result` says the sum of all weights, exactly, `version` that of PyTorch.
-Needs an interpreter with PyTorch."""
+the same time, `profiled N FILE` and `averages N FILE` on the main thread under the job's own profiler, `forked N`
+in a child; `child` makes one that goes on; `hold N` and `drop` allocate and free N floats, `shared N` both, between
+processes; `again` begins anew. Answers each with `done` and what the job has to say; `result` says the sum of all
+weights, exactly, `version` that of PyTorch. Needs an interpreter with PyTorch."""
 import json
 import os
 import select
 import threading
+import time
 
 import pact
 import torch
@@ -92,6 +93,16 @@ def in_child(training, count):
     return os.waitpid(child, 0)[1]
 
 
+def child(training):
+    """One that goes on until it is killed."""
+    child = os.fork()
+    while child == 0:
+        with torch.no_grad():
+            training.model(training.x)
+        time.sleep(0.001)
+    return child
+
+
 def main():
     training = Training()
     held = []
@@ -124,6 +135,8 @@ def main():
             training = Training()
         elif words[0] == "version":
             answer = torch.__version__
+        elif words[0] == "child":
+            answer = child(training)
         elif words[0] == "result":
             answer = sum(one.detach().double().sum().item() for one in training.model.parameters()).hex()
         pact.say("done", answer)

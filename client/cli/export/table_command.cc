@@ -39,7 +39,8 @@ constexpr Choice<OperatorOrder> kOrders[] = {{"self", OperatorOrder::kSelf},
                                              {"cpu_time", OperatorOrder::kMean},
                                              {"self_cpu_memory_usage", OperatorOrder::kMemory}};
 constexpr Choice<TableForm> kForms[] = {
-    {"text", TableForm::kText}, {"json", TableForm::kJson}, {"csv", TableForm::kCsv}};
+    {"text", TableForm::kText}, {"json", TableForm::kJson}, {"csv", TableForm::kCsv}, {"stacks", TableForm::kStacks}};
+constexpr size_t kWholeStacks = 512;  // frames
 
 template <typename Value, size_t count>
 std::string WordsOf(const Choice<Value> (&choices)[count]) {
@@ -74,7 +75,9 @@ class TableCommand : public Command {
     app.add_option("--sort-by", order_, fmt::format("Largest first: {} (default: self)", WordsOf(kOrders)))
         ->type_name("COLUMN");
     app.add_option("--row-limit", table_.rows, "At most that many rows; 0: all (default: 100)")->type_name("N");
-    app.add_option("-f,--format", form_, fmt::format("{} (default: text)", WordsOf(kForms)))->type_name("FORMAT");
+    app.add_option("-f,--format", form_,
+                   fmt::format("{} (default: text); stacks: as export_stacks() of torch.profiler", WordsOf(kForms)))
+        ->type_name("FORMAT");
     app.add_option("--threads", options_.threads, "Only these threads, by id or name")->delimiter(',');
     app.footer(
         "Examples:\n  ptrace-prof record --pid PID --torch on --record-shapes -d 10 -o run.pftrace\n"
@@ -103,6 +106,13 @@ class TableCommand : public Command {
     PP_ASSIGN_OR_RETURN(table_.grouping, Choose(kGroupings, "--group-by", group_));
     PP_ASSIGN_OR_RETURN(table_.order, Choose(kOrders, "--sort-by", order_));
     PP_ASSIGN_OR_RETURN(table_.form, Choose(kForms, "--format", form_));
+    if (table_.form == TableForm::kStacks) {
+      if (table_.grouping != OperatorGrouping::kStack) {
+        table_.frames = kWholeStacks;
+      }
+      table_.grouping = OperatorGrouping::kStack;
+      table_.rows = 0;
+    }
     options_.table = table_;
     options_.format = ExportFormat::kText;
     return {};

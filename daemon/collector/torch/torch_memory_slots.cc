@@ -7,6 +7,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "attach/inject/stub_kind.h"
 #include "daemon/collector/calls/mapped_functions.h"
 #include "symbolizer/elf/import_slots.h"
 
@@ -39,26 +40,30 @@ const MemoryRegion* RegionOf(const std::vector<MemoryRegion>& regions, RemoteAdd
   return found != regions.end() ? &*found : nullptr;
 }
 
-// A slot as a dynamic linker leaves it: data of that library, with the address of code in it.
-bool IsSlot(RemoteMemory& memory, const std::vector<MemoryRegion>& regions, RemoteAddr at, std::string_view library) {
+// A slot as a dynamic linker leaves it: data of the library, with the address of the function, or of the library's own
+// code as long as the function was not called. Somebody else's function there would be left out while we record.
+bool IsSlot(RemoteMemory& memory, const std::vector<MemoryRegion>& regions, RemoteAddr at, uint64_t function) {
   const MemoryRegion* holder = RegionOf(regions, at);
   uint64_t value = 0;
   if (holder == nullptr || !holder->readable || holder->executable || at.value % sizeof value != 0 ||
-      holder->path.find(library) == std::string::npos || memory.ReadValue(at, &value) != ReadStatus::kOk) {
+      holder->path.empty() || memory.ReadValue(at, &value) != ReadStatus::kOk) {
     return false;
   }
   const MemoryRegion* code = RegionOf(regions, RemoteAddr(value));
-  return code != nullptr && code->executable;
+  return code != nullptr && code->executable &&
+         (value == function || code->path == holder->path ||
+          // A child that was forked while its parent was recorded: the hook leads it on.
+          code->path.find(kTorchHook.file_prefix) != std::string::npos);
 }
 
-void TakeCaller(const Caller& caller, RemoteMemory& memory, const std::vector<MemoryRegion>& regions,
+void TakeCaller(const Caller& caller, RemoteMemory& memory, const std::vector<MemoryRegion>& regions, uint64_t function,
                 std::vector<pp_torch_slot_of>& slots) {
   for (const MemoryRegion& region : regions) {
     if (region.file_offset != 0 || !region.readable || region.path.find(caller.library) == std::string::npos) {
       continue;
     }
     for (const ImportSlot& slot : FindImportSlots(memory, region.start, {&caller.symbol, 1})) {
-      if (IsSlot(memory, regions, slot.at, caller.library)) {
+      if (IsSlot(memory, regions, slot.at, function)) {
         const uint32_t access = PROT_READ | (RegionOf(regions, slot.at)->writable ? PROT_WRITE : 0);
         slots.push_back({slot.at.value, static_cast<uint32_t>(caller.function), access});
       }
@@ -70,14 +75,13 @@ void TakeCaller(const Caller& caller, RemoteMemory& memory, const std::vector<Me
 
 Result<void> SetMemorySlots(Pid pid, RemoteMemory& memory, const std::vector<MemoryRegion>& regions,
                             pp_torch_boot& boot) {
+  uint64_t functions[PP_TORCH_FN_COUNT] = {};
   std::vector<pp_torch_slot_of> slots;
   for (const Caller& caller : kCallers) {
-    TakeCaller(caller, memory, regions, slots);
-  }
-  uint64_t functions[PP_TORCH_FN_COUNT] = {};
-  for (const Caller& caller : kCallers) {
-    if (functions[caller.function] == 0) {
-      functions[caller.function] = FindInMapped(regions, memory, kCore, caller.symbol).value;
+    const uint64_t function = FindInMapped(regions, memory, kCore, caller.symbol).value;
+    if (function != 0 && (functions[caller.function] == 0 || functions[caller.function] == function)) {
+      functions[caller.function] = function;
+      TakeCaller(caller, memory, regions, function, slots);
     }
   }
   const auto has = [&](pp_torch_function function) {
@@ -88,7 +92,6 @@ Result<void> SetMemorySlots(Pid pid, RemoteMemory& memory, const std::vector<Mem
                    fmt::format("the PyTorch of process {} does not report its allocations in a known way", pid.value),
                    "please report its version", ThingOf(pid));
   }
-  std::erase_if(slots, [&](const pp_torch_slot_of& slot) { return functions[slot.function] == 0; });
   for (const auto function : {PP_TORCH_FN_memory_new, PP_TORCH_FN_memory_delete, PP_TORCH_FN_memory_report}) {
     boot.functions[function] = functions[function];
   }

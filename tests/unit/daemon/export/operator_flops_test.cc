@@ -19,6 +19,31 @@ TEST(OperatorFlops, OfMatrices) {
   EXPECT_EQ(Flops("aten::mul", "[[], []]"), 1);
 }
 
+// The gradients of x[2, 6, 10, 12] and w[4, 3, 3, 5] of a convolution with the output [2, 4, 5, 4] in 2 groups.
+TEST(OperatorFlops, OfConvolutionsBackward) {
+  const std::string sizes = "[[2, 4, 5, 4], [2, 6, 10, 12], [4, 3, 3, 5], [], [], [], [], [], [], [], []]";
+  const auto values = [](std::string transposed, std::string mask) {
+    return R"(["", "", "", "[4]", "[2, 1]", "[1, 0]", "[1, 2]", ")" + transposed + R"(", "[0, 0]", "2", ")" + mask +
+           R"("])";
+  };
+  constexpr uint64_t kForward = uint64_t{2} * (2 * 5 * 4) * (4 * 3 * 3 * 5);
+  EXPECT_EQ(Flops("aten::convolution_backward", sizes, values("False", "[True, True, True]")), 2 * kForward);
+  EXPECT_EQ(Flops("aten::convolution_backward", sizes, values("False", "[False, True, False]")), kForward);
+  EXPECT_EQ(Flops("aten::convolution_backward", sizes, values("True", "[False, True, False]")),
+            uint64_t{2} * (2 * 10 * 12) * (4 * 3 * 3 * 5));
+  EXPECT_EQ(Flops("aten::convolution_backward", sizes, values("", "[True, True, True]")), std::nullopt);
+}
+
+// Query [2, 4, 8, 16], key and value [2, 4, 10, 16] and [2, 4, 10, 32].
+TEST(OperatorFlops, OfAttentionBackward) {
+  const uint64_t pairs = 2 * 4 * 8 * 10;
+  EXPECT_EQ(Flops("aten::_scaled_dot_product_flash_attention_for_cpu_backward",
+                  "[[2, 4, 8, 32], [2, 4, 8, 16], [2, 4, 10, 16], [2, 4, 10, 32], [], [], []]"),
+            2 * pairs * (3 * 16 + 2 * 32));
+  EXPECT_EQ(Flops("aten::_scaled_dot_product_flash_attention", "[[2, 4, 8, 16], [2, 4, 10, 16], [2, 4, 10, 32]]"),
+            2 * pairs * (16 + 32));
+}
+
 // conv2d(x[2, 6, 10, 12], w[4, 3, 3, 5], stride (2, 1), padding (1, 0), dilation (1, 2), groups 2): out [2, 4, 5, 4].
 TEST(OperatorFlops, OfConvolutions) {
   EXPECT_EQ(Flops("aten::conv2d", "[[2, 6, 10, 12], [4, 3, 3, 5], [4], [], [], [], []]",

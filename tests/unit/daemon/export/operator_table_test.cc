@@ -48,6 +48,15 @@ class OperatorTables : public ::testing::Test {
     one.end = one.end + Nanos(kBegin);
     writer_.AddOperator(thread, one);
   }
+  std::string Text(TableForm form) {
+    EXPECT_TRUE(writer_.End(Nanos(kBegin + 1'000'000), Accounting{}, EndInfo{}).has_value());
+    const std::string trace(reinterpret_cast<const char*>(sink_.bytes().data()), sink_.bytes().size());
+    ExportOptions options;
+    options.table = OperatorTableOptions{.grouping = OperatorGrouping::kStack, .frames = 99, .form = form};
+    const Exported exported = Export(trace, ExportFormat::kText, options);
+    EXPECT_TRUE(exported.result.has_value());
+    return exported.bytes;
+  }
   // "name group" → number of calls.
   std::map<std::string, int> Table(OperatorGrouping grouping, const char* member, size_t frames = 5) {
     EXPECT_TRUE(writer_.End(Nanos(kBegin + 1'000'000), Accounting{}, EndInfo{}).has_value());
@@ -91,6 +100,18 @@ TEST_F(OperatorTables, ByTheCallsAroundThem) {
             (std::map<std::string, int>{{"aten::add /job/train.py(7): train", 2},
                                         {"aten::add torch/nn/functional.py(7): linear < /job/train.py(7): train", 1},
                                         {"aten::add [no Python]", 2}}));
+}
+
+TEST_F(OperatorTables, AsLinesOfStacks) {
+  Call(Frame("train step", "/job/a;b.py"), 0);
+  Call(Frame("linear", "linear.py"), 10);
+  Add(operators_, {.begin = Nanos(100'000), .end = Nanos(120'900), .name = "aten::mm"});
+  Add(operators_, {.begin = Nanos(200'000), .end = Nanos(210'300), .name = "aten::add"});
+  Return(300'000);
+  Add(operators_, {.begin = Nanos(400'000), .end = Nanos(400'500), .name = "aten::add"});  // less than a microsecond
+  Return(500'000);
+  Add(operators_, {.begin = Nanos(600'000), .end = Nanos(700'000), .name = "aten::add"});
+  EXPECT_EQ(Text(TableForm::kStacks), "/job/a_b.py(7):_train_step;linear.py(7):_linear 31\n");
 }
 
 TEST_F(OperatorTables, BySomeFramesOnly) {
