@@ -17,7 +17,8 @@
 #define PP_TORCH_MAGIC 0x616e65726174706full
 #define PP_TORCH_MIN_RING_RECORDS 2048u
 PP_STATIC_ASSERT(PP_TORCH_MIN_RING_RECORDS >= 2 * (1 + PP_MAX_UNITS), "any record fits");
-#define PP_TORCH_MAX_RING_RECORDS (4u * PP_CHUNK_LEAST) /* more would be used in chunks */
+#define PP_TORCH_MAX_RING_RECORDS \
+  (1u << 18) /* 4 MiB: 20 ms of a million operators a second, with all that is recorded */
 
 #define PP_TORCH_KEY(object) ((uint32_t)((uint64_t)(object) >> 3))
 

@@ -37,9 +37,11 @@ struct RingFacts {
 
 class RingReader {
  public:
-  // `records`: a power of two.
+  // `records`: a power of two. `chunk`: how many of them make a chunk.
+  RingReader(pp_ring* ring, const pp_record* first, uint32_t records, uint32_t chunk)
+      : ring_(ring), first_(first), records_(records), chunk_(chunk) {}
   RingReader(pp_ring* ring, const pp_record* first, uint32_t records)
-      : ring_(ring), first_(first), records_(records), chunk_(PP_CHUNK_RECORDS(records)) {}
+      : RingReader(ring, first, records, PP_CHUNK_RECORDS(records)) {}
 
   RingFacts Facts() const;
   // The number of records that wait to be read.

@@ -20,7 +20,7 @@ TorchArena::TorchArena(uint8_t* begin, const TorchArenaShape& shape) : memory_(b
   for (uint32_t i = 0; i < shape.rings; ++i) {
     rings_.emplace_back(reinterpret_cast<pp_ring*>(begin + PP_RING_OFFSET(i)),
                         reinterpret_cast<const pp_record*>(begin + PP_RECORDS_OFFSET(shape.rings, shape.records, i)),
-                        shape.records);
+                        shape.records, shape.records);
   }
 }
 

@@ -23,7 +23,8 @@ constexpr Nanos kLeavesByItself = Nanos::FromMillis(20);  // at its next operato
 constexpr Nanos kComesLate = Nanos::FromMillis(20);       // a thread may write a record that long after its time
 constexpr timespec kPause{0, 200'000};
 constexpr size_t kRecordsAtOnce = 16384;
-constexpr size_t kBusyRecords = PP_TORCH_MAX_RING_RECORDS / 32;  // of one ring, at one look
+constexpr size_t kBusyRecords = 2048;  // of one ring, at one look
+constexpr Nanos kCounterPause(100'000);
 constexpr Nanos kBusyPause = Nanos::FromMillis(1);
 constexpr Nanos kIdlePause =
     Nanos::FromMillis(5);  // a full ring of a thread that runs an operator each us lasts longer
@@ -185,7 +186,12 @@ void TorchCapture::Take(Tid tid, const Allocation& one) {
     counter.id = context_.writer.AddCounter(
         {.group = "PyTorch", .name = MemoryCounterName(one.device), .unit = CounterUnit::kBytes});
   }
+  // All allocations are in the trace; this is the curve, with its peaks.
+  if (!is_new && one.when < counter.last + kCounterPause && one.allocated <= counter.most) {
+    return;
+  }
   counter.last = std::max(counter.last, one.when);
+  counter.most = std::max(counter.most, one.allocated);
   context_.writer.AddCount(counter.id, counter.last, static_cast<int64_t>(one.allocated));
 }
 

@@ -66,6 +66,7 @@ class TorchCapture final : public Source {
   struct DeviceCounter {
     CounterId id;
     Nanos last;
+    uint64_t most = 0;
   };
   std::map<std::pair<uint8_t, int8_t>, DeviceCounter> devices_;  // by type and index
   std::map<size_t, uint64_t> owners_;                            // PyTorch's number of the thread that owns a ring
