@@ -23,7 +23,8 @@ class Event(collections.namedtuple("Event", "name dims sequence is_backward call
 
 
 def events_of(trace):
-    """The operators and ranges of a Kineto JSON, in the order in which they began, one thread after the other."""
+    """The operators and ranges of a Kineto JSON: those of the training thread in the order in which they began, then all
+    others, sorted, because it depends on chance which thread of a pool runs what."""
     found = sorted((one for one in trace if one.get("cat") in ("cpu_op", "user_annotation") and "args" in one
                     and not one["name"].startswith(("ProfilerStep#", *NOT_OPERATORS))),
                    key=lambda one: one["args"]["Record function id"])
@@ -41,7 +42,8 @@ def events_of(trace):
                             known["Sequence number"] - first if "Sequence number" in known else None,
                             known.get("Fwd thread id", 0) > 0, stack[-1][0] if stack else None))
         stack.append((one["name"], end))
-    return sum(sorted(events.values(), key=lambda some: (-len(some), some)), [])
+    training, *others = sorted(events.values(), key=len, reverse=True)
+    return training + sorted(sum(others, []), key=str)
 
 
 def allocated(trace):
