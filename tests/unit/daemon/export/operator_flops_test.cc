@@ -22,7 +22,7 @@ TEST(OperatorFlops, OfMatrices) {
 // The gradients of x[2, 6, 10, 12] and w[4, 3, 3, 5] of a convolution with the output [2, 4, 5, 4] in 2 groups.
 TEST(OperatorFlops, OfConvolutionsBackward) {
   const std::string sizes = "[[2, 4, 5, 4], [2, 6, 10, 12], [4, 3, 3, 5], [], [], [], [], [], [], [], []]";
-  const auto values = [](std::string transposed, std::string mask) {
+  const auto values = [](const std::string& transposed, const std::string& mask) {
     return R"(["", "", "", "[4]", "[2, 1]", "[1, 0]", "[1, 2]", ")" + transposed + R"(", "[0, 0]", "2", ")" + mask +
            R"("])";
   };
