@@ -111,12 +111,8 @@ const std::string& OperatorGroups::TextOf(StackId stack) {
 }
 
 std::string OperatorGroups::StepOf(const Operator& one) const {
-  for (const RecordedStep& step : recording_.steps) {
-    if (step.begin <= one.begin && one.begin < step.end) {
-      return fmt::format("ProfilerStep#{}", step.number);
-    }
-  }
-  return "[no step]";
+  const RecordedStep* step = LastBefore(steps_, one.begin);
+  return step != nullptr && one.begin < step->end ? fmt::format("ProfilerStep#{}", step->number) : "[no step]";
 }
 
 // The modules of backward operators. Several operators may have one number: the first that ended is the innermost.
@@ -175,6 +171,8 @@ void OperatorGroups::Finish(const Visit& visit) {
   if (options_.grouping == OperatorGrouping::kModule) {
     FindBackwards();
   }
+  steps_ = recording_.steps;
+  std::ranges::stable_sort(steps_, {}, &RecordedStep::begin);
   for (const Kept& kept : kept_) {
     visit(kept.track, kept.one, kept.flops, GroupOf(kept));
   }

@@ -75,6 +75,7 @@ class OperatorGroups {
   std::map<Thread, std::vector<Stretch>> stretches_;  // in order of time
   std::vector<Kept> kept_;
   std::map<StackId, std::string> texts_;
+  std::vector<RecordedStep> steps_;                    // in order of time
   std::map<Thread, std::vector<Backward>> backwards_;  // in order of time
   uint64_t left_out_ = 0;
 };

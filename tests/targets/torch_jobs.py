@@ -3,7 +3,6 @@ so under the job's own profiler and writes its trace, or its list of events wher
 answers with its thread CPU time in ns, `timed N OPTION…` under the job's own profiler; `version` says which PyTorch it is. Answers each with `done`; `job` with `done no …` where this PyTorch cannot. Needs an interpreter with PyTorch."""
 import json
 import os
-import select
 import tempfile
 import time
 import warnings
@@ -276,12 +275,7 @@ def timed(job, count, options):
 def main():
     job = None
     pact.say("ready")
-    while True:
-        if not select.select([pact.descriptor()], [], [], 0.001)[0]:  # also runs Python code, so that we can come in
-            continue
-        words = pact.hear().split()
-        if not words or words[0] == "finish":
-            break
+    for words in pact.commands():
         answer = "yes"
         if words[0] == "job":
             try:

@@ -5,7 +5,6 @@ processes; `again` begins anew. Answers each with `done` and what the job has to
 weights, exactly, `version` that of PyTorch. Needs an interpreter with PyTorch."""
 import json
 import os
-import select
 import threading
 import time
 
@@ -108,12 +107,7 @@ def main():
     held = []
     training.steps(3)
     pact.say("ready")
-    while True:
-        if not select.select([pact.descriptor()], [], [], 0.001)[0]:  # also runs Python code, so that we can come in
-            continue
-        words = pact.hear().split()
-        if not words or words[0] == "finish":
-            break
+    for words in pact.commands():
         answer = 0
         if words[0] == "steps":
             training.steps(int(words[1]))

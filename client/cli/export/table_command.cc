@@ -74,7 +74,9 @@ class TableCommand : public Command {
         ->type_name("WHAT");
     app.add_option("--sort-by", order_, fmt::format("Largest first: {} (default: self)", WordsOf(kOrders)))
         ->type_name("COLUMN");
-    app.add_option("--row-limit", table_.rows, "At most that many rows; 0: all (default: 100)")->type_name("N");
+    app.add_option("--row-limit", table_.rows, "At most that many rows; 0: all (default: 100)")
+        ->type_name("N")
+        ->check(CLI::Range(0, 1'000'000'000).description(""));
     app.add_option("-f,--format", form_,
                    fmt::format("{} (default: text); stacks: as export_stacks() of torch.profiler", WordsOf(kForms)))
         ->type_name("FORMAT");
@@ -107,7 +109,11 @@ class TableCommand : public Command {
     PP_ASSIGN_OR_RETURN(table_.order, Choose(kOrders, "--sort-by", order_));
     PP_ASSIGN_OR_RETURN(table_.form, Choose(kForms, "--format", form_));
     if (table_.form == TableForm::kStacks) {
-      if (table_.grouping != OperatorGrouping::kStack) {
+      if (table_.grouping != OperatorGrouping::kStack && table_.grouping != OperatorGrouping::kName) {
+        return Error{Code::kInvalidArgument, fmt::format("--format stacks adds up by stack, not by {}", group_),
+                     "leave --group-by out, or give stack:N"};
+      }
+      if (table_.grouping == OperatorGrouping::kName) {
         table_.frames = kWholeStacks;
       }
       table_.grouping = OperatorGrouping::kStack;

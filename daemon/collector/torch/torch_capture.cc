@@ -187,12 +187,19 @@ void TorchCapture::Take(Tid tid, const Allocation& one) {
         {.group = "PyTorch", .name = MemoryCounterName(one.device), .unit = CounterUnit::kBytes});
   }
   // All allocations are in the trace; this is the curve, with its peaks.
-  if (!is_new && one.when < counter.last + kCounterPause && one.allocated <= counter.most) {
-    return;
-  }
   counter.last = std::max(counter.last, one.when);
-  counter.most = std::max(counter.most, one.allocated);
-  context_.writer.AddCount(counter.id, counter.last, static_cast<int64_t>(one.allocated));
+  counter.value = one.allocated;
+  counter.is_behind = true;
+  if (is_new || counter.last >= counter.written + kCounterPause || one.allocated > counter.most) {
+    Write(counter);
+  }
+}
+
+void TorchCapture::Write(DeviceCounter& counter) {
+  counter.written = counter.last;
+  counter.most = std::max(counter.most, counter.value);
+  counter.is_behind = false;
+  context_.writer.AddCount(counter.id, counter.last, static_cast<int64_t>(counter.value));
 }
 
 void TorchCapture::DrainRing(size_t index) {
@@ -245,6 +252,11 @@ void TorchCapture::Drain(bool is_last) {
     merge_.TakeAll(feed);
   } else {
     merge_.Take(PP_AS_WHEN(settled), feed);
+  }
+  for (auto& [device, counter] : devices_) {
+    if (counter.is_behind) {  // its value holds until the next one
+      Write(counter);
+    }
   }
   if (!has_row_ && decoder_.row() != nullptr) {
     has_row_ = true;

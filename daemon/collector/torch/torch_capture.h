@@ -41,6 +41,16 @@ class TorchCapture final : public Source {
   std::optional<Nanos> PollWithin() const override;
 
  private:
+  // What is allocated on a device, as a curve.
+  struct DeviceCounter {
+    CounterId id;
+    Nanos last;
+    Nanos written;  // the last time that is in the trace
+    uint64_t value = 0;
+    uint64_t most = 0;
+    bool is_behind = false;  // the newest value is not in the trace
+  };
+
   bool WithMemory() const { return context_.request.spec().profile_memory(); }
   void Refuse(const Error& error);
   void Note(std::string_view what, const Error& error);
@@ -50,6 +60,7 @@ class TorchCapture final : public Source {
   void Meet(Tid inner);
   ThreadHandle ThreadOf(Tid inner);
   void Take(Tid tid, const Allocation& one);
+  void Write(DeviceCounter& counter);
   void Renew();
   void Account();
 
@@ -62,12 +73,7 @@ class TorchCapture final : public Source {
   std::optional<Error> memory_refusal_;
   uint64_t memory_slots_ = 0;
   TorchDecoder decoder_;
-  TorchMerge merge_;  // while memory is recorded
-  struct DeviceCounter {
-    CounterId id;
-    Nanos last;
-    uint64_t most = 0;
-  };
+  TorchMerge merge_;                                             // while memory is recorded
   std::map<std::pair<uint8_t, int8_t>, DeviceCounter> devices_;  // by type and index
   std::map<size_t, uint64_t> owners_;                            // PyTorch's number of the thread that owns a ring
   std::map<Tid, ThreadInfo> hosts_;      // threads as the host sees them, by tid as the target sees it
