@@ -114,6 +114,10 @@ class Blocks(TorchCase):
         trace = self.record("shared", FLOATS, options=MEMORY)
         self.assertEqual(sum(sizes(trace)), 0, trace.memory)
         self.assertGreaterEqual(sizes(trace).count(BYTES), 2)  # its own, and the shared one
+        held = 0
+        for one in trace.memory:
+            held += one["args"]["Bytes"]
+            self.assertEqual(one["args"]["Total Allocated"], held)
         self.assertFinishes()
 
     def test_leaves_nothing(self):

@@ -153,6 +153,14 @@ bool TorchDecoder::TakeMemory(Ring& ring, Nanos when) {
     one.device = {PP_TORCH_DEVICE_TYPE(ring.record.word()), PP_TORCH_DEVICE_INDEX(ring.record.word())};
     one.allocated = said.allocated;
     one.reserved = said.reserved;
+    if (one.device.is_cpu()) {  // mapped files: they do not say what is allocated in all
+      if (one.bytes > 0) {
+        blocks_.Allocated(one.address, one.bytes);
+      } else {
+        (void)blocks_.Freed(one.address);
+      }
+      one.allocated = blocks_.bytes();
+    }
   } else if (kind == PP_EXTENDED_ALLOCATED) {
     if (one.bytes <= 0) {
       return false;

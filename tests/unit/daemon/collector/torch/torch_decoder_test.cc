@@ -345,6 +345,26 @@ TEST_F(Decoding, AnotherDeviceSaysItself) {
   EXPECT_EQ(seen_[0].one.device_memory, -512);
 }
 
+// A file that is mapped counts as CPU memory, and says 0 for what is allocated in all.
+TEST_F(Decoding, MemoryBetweenProcessesIsCpuMemory) {
+  LearnTheRow();
+  const auto map = [this](int64_t bytes, uint64_t when) {
+    const pp_torch_reported said{{0x7000, bytes}, 0, 512};
+    Add(PP_EXTENDED_MEMORY, 0xff00, when, &said, sizeof said);
+  };
+  map(-512, 1000);  // mapped before
+  Memory(PP_EXTENDED_ALLOCATED, 1010, {0x1000, 100});
+  map(512, 1020);
+  map(-512, 1030);
+  Feed();
+  ASSERT_EQ(allocations_.size(), 4U);
+  const uint64_t allocated[] = {0, 100, 612, 100};
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(allocations_[i].allocated, allocated[i]);
+    EXPECT_EQ(allocations_[i].device, (TorchDevice{0, -1}));
+  }
+}
+
 TEST_F(Decoding, NonsenseIsCountedAndSkipped) {
   LearnTheRow();
   pp_torch_op op{.function = 0, .handle = 1, .sequence = -1, .name_bytes = 100};
