@@ -111,8 +111,10 @@ enum pp_torch_input {
   PP_TORCH_INPUT_CUT = 6,        // the rest had no room
   PP_TORCH_INPUT_UNKNOWN = 7,    // its memory makes no sense
   PP_TORCH_INPUT_SPARSE = 8,     // a tensor without storage of its own: its sizes
+  PP_TORCH_INPUT_STORED = 9,     // as TENSOR, then the address and the bytes of its storage
 };
-// type: of a tensor. dimensions: of a tensor; of a list, how many elements follow. count: elements of a list.
+// type: of a tensor. dimensions: of a tensor; of a list, how many elements follow. count: elements of a list; of
+// STORED, the device.
 #define PP_TORCH_INPUT(kind, tag, type, dimensions, count)                                           \
   ((uint64_t)(kind) | (uint64_t)(tag) << 8 | (uint64_t)(type) << 16 | (uint64_t)(dimensions) << 24 | \
    (uint64_t)(count) << 32)

@@ -9,7 +9,7 @@
 #include "attach/abi/boot_head.h"
 #include "attach/abi/torch_row.h"
 
-#define PP_TORCH_ABI_VERSION 2u
+#define PP_TORCH_ABI_VERSION 3u
 #define PP_TORCH_BOOT_MAGIC_0 0x686372742d707066ull
 #define PP_TORCH_BOOT_MAGIC_1 0x6b6f6f682d746f00ull
 
@@ -39,6 +39,7 @@ PP_STATIC_ASSERT(PP_TORCH_FN_COUNT <= PP_TORCH_FN_CAPACITY, "room");
 enum pp_torch_boot_flag {
   PP_TORCH_BOOT_INPUTS = 1,       // also record what operators get: shapes, types and numbers
   PP_TORCH_BOOT_OLD_STRINGS = 2,  // built with the C++ ABI before GCC 5's
+  PP_TORCH_BOOT_STORAGES = 4,     // inputs: also where the memory of tensors is
 };
 
 // A slot of a global offset table, through which a library of PyTorch calls a function that is to be recorded. As long
@@ -78,6 +79,6 @@ typedef struct pp_torch_boot {
 
 PP_ASSERT_BOOT_HEAD(pp_torch_boot, arena_name);
 PP_STATIC_ASSERT(offsetof(pp_torch_boot, functions) == 144, "fixed");
-PP_STATIC_ASSERT(sizeof(pp_torch_boot) == 592, "fixed");
+PP_STATIC_ASSERT(sizeof(pp_torch_boot) == 608, "fixed");
 
 #endif  // PTRACE_PROF_ATTACH_ABI_TORCH_BOOT_H_

@@ -39,10 +39,21 @@ typedef struct pp_torch_tensor {
   uint32_t sizes;
   uint32_t elements;
   uint32_t type;  // u16: the number of the c10::ScalarType
+  uint32_t data;  // in the c10::StorageImpl: a c10::DataPtr, then the storage's bytes; see pp_torch_storage
 } pp_torch_tensor;
+PP_STATIC_ASSERT(sizeof(pp_torch_tensor) == 20, "fixed");
+
 #define PP_TORCH_TENSOR_ROWS 4u
 #define PP_TORCH_INLINE 5u
 #define PP_TORCH_MAX_DIMENSIONS 64u
+
+// What a c10::StorageImpl has at pp_torch_tensor.data.
+typedef struct pp_torch_storage {
+  uint64_t address;  // of the memory; 0: none
+  uint64_t owner[2];
+  uint64_t device;  // PP_TORCH_DEVICE_*, in its lower half
+  uint64_t bytes;
+} pp_torch_storage;
 
 // c10::IValue: eight bytes of payload, then its tag. The tags of lists differ by version: the hook finds out which.
 #define PP_TORCH_VALUE_BYTES 16u

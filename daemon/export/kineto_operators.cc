@@ -89,7 +89,7 @@ void KinetoOperators::OnOperator(TrackId track, const Operator& given) {
 }
 
 void KinetoOperators::OnAllocation(TrackId track, const Allocation& one) {
-  if (!writer_.TakeRoom(one.when)) {
+  if (one.was_there || !writer_.TakeRoom(one.when)) {
     return;
   }
   has_memory_ = true;

@@ -27,6 +27,9 @@ struct Allocation {
   uint64_t allocated = 0;
   uint64_t reserved = 0;         // by a caching allocator
   uint64_t operator_handle = 0;  // of the innermost operator on that thread; 0: none, or not known
+  // It was allocated before the recording began. bytes > 0: `when` a tensor in it was met, as large as its storage; an
+  // allocator did not report it. < 0: then it was freed. It is not in `allocated`.
+  bool was_there = false;
 };
 
 }  // namespace ptrace_prof

@@ -63,8 +63,10 @@ enum class GpuNote : uint8_t {
   kAllocated,
   kReserved,
   kOverload,  // of an operator; an interned text
+  kStorage,   // of an operator; as often as needed
+  kWasThere,  // of an allocation
 };
-inline constexpr size_t kGpuNotes = 38;
+inline constexpr size_t kGpuNotes = 40;
 // The iid is the index.
 inline constexpr std::array<std::string_view, kGpuNotes> kGpuNoteNames = {"",
                                                                           "correlation",
@@ -103,7 +105,9 @@ inline constexpr std::array<std::string_view, kGpuNotes> kGpuNoteNames = {"",
                                                                           "device index + 1",
                                                                           "allocated in all",
                                                                           "reserved in all",
-                                                                          "overload"};
+                                                                          "overload",
+                                                                          "storage",
+                                                                          "was there before"};
 
 // The first interned texts, by GpuStackSource; the first has none. The iid is the index.
 inline constexpr std::array<std::string_view, kGpuStackSources> kGpuStackSourceTexts = {

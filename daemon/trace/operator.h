@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -55,6 +56,7 @@ struct Operator {
   OperatorScope scope = OperatorScope::kFunction;
   OperatorEnd ending = OperatorEnd::kSeen;
   const OperatorInputs* inputs = nullptr;  // null: not recorded
+  std::span<const uint64_t> storages;      // addresses of the memory of the tensors that it gets; empty: not recorded
   bool is_async = false;                   // it may have ended on another thread
   // What it allocated less what it freed, in bytes, without the operators that it called.
   int64_t cpu_memory = 0;

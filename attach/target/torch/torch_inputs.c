@@ -88,6 +88,13 @@ static const pp_torch_tensor* fitting_row(const char* tensor) {
   return 0;
 }
 
+// The storage at `from`; without memory if it cannot be read.
+static pp_torch_storage fetch_storage(uint64_t from, const pp_torch_tensor* row, int is_safe) {
+  pp_torch_storage storage;
+  if (!fetch(from + row->data, &storage, sizeof storage, is_safe)) storage.address = 0;
+  return storage;
+}
+
 static void put_tensor(pp_writer* to, uint64_t address) {
   const int is_probed =
       to->is_guess || __atomic_load_n(&pp_torch_self.tables->tensors_seen, __ATOMIC_RELAXED) < PP_PROBES;
@@ -119,7 +126,7 @@ static void put_tensor(pp_writer* to, uint64_t address) {
     put(to, PP_TORCH_INPUT(PP_TORCH_INPUT_UNDEFINED, PP_TORCH_TAG_TENSOR, 0, 0, 0));
     return;
   }
-  if (dimensions > PP_TORCH_MAX_DIMENSIONS || to->count + 1 + 2 * dimensions > PP_TORCH_MAX_INPUT_WORDS - 2) {
+  if (dimensions > PP_TORCH_MAX_DIMENSIONS || to->count + 3 + 2 * dimensions > PP_TORCH_MAX_INPUT_WORDS - 2) {
     to->is_full = 1;
     return;
   }
@@ -131,10 +138,21 @@ static void put_tensor(pp_writer* to, uint64_t address) {
     sizes = outer;
     strides = outer + dimensions;
   }
-  const uint32_t kind = has_storage ? PP_TORCH_INPUT_TENSOR : PP_TORCH_INPUT_SPARSE;
-  put(to, PP_TORCH_INPUT(kind, PP_TORCH_TAG_TENSOR, PP_IN(uint16_t, tensor, row->type), dimensions, 0));
+  pp_torch_storage storage = {.address = 0};
+  if (has_storage && pp_torch_boot_block.flags & PP_TORCH_BOOT_STORAGES) {
+    storage = fetch_storage(PP_IN(uint64_t, tensor, row->storage), row, is_probed);
+  }
+  const uint32_t kind = storage.address ? PP_TORCH_INPUT_STORED
+                        : has_storage   ? PP_TORCH_INPUT_TENSOR
+                                        : PP_TORCH_INPUT_SPARSE;
+  const uint32_t device = storage.address ? (uint16_t)storage.device : 0;
+  put(to, PP_TORCH_INPUT(kind, PP_TORCH_TAG_TENSOR, PP_IN(uint16_t, tensor, row->type), dimensions, device));
   for (uint64_t i = 0; i < dimensions; ++i) put(to, (uint64_t)sizes[i]);
   for (uint64_t i = 0; has_storage && i < dimensions; ++i) put(to, (uint64_t)strides[i]);
+  if (storage.address) {
+    put(to, storage.address);
+    put(to, storage.bytes);
+  }
 }
 
 static void put_value(pp_writer* to, const uint64_t* value, int depth);

@@ -15,9 +15,15 @@ namespace ptrace_prof {
 // Whether the process has loaded PyTorch as a library of its own (libtorch_cpu).
 bool HasTorch(const std::vector<MemoryRegion>& regions);
 
-// Rings, nonce and lease are set as well. `with_inputs`: what operators get is recorded too. NO_TORCH: the process has
-// not loaded PyTorch; TORCH_UNSUPPORTED: it is older than 1.13, or linked into something else.
+// Beside the operators.
+struct TorchWanted {
+  bool inputs = false;
+  bool memory = false;
+};
+
+// Rings, nonce and lease are set as well. NO_TORCH: the process has not loaded PyTorch; TORCH_UNSUPPORTED: it is older
+// than 1.13, or linked into something else.
 Result<pp_torch_boot> DescribeForTorch(Pid pid, RemoteMemory& memory, const PythonProcess& process, TickClock& clock,
-                                       bool with_inputs);
+                                       TorchWanted wanted);
 
 }  // namespace ptrace_prof

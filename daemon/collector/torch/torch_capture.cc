@@ -58,8 +58,9 @@ TorchCapture::TorchCapture(const RecordedProcess& target, const CaptureContext& 
 
 Result<void> TorchCapture::Prepare(const GoOn& go_on) {
   const auto enter = [&]() -> Result<void> {
-    PP_ASSIGN_OR_RETURN(pp_torch_boot boot, DescribeForTorch(target_.pid, target_.memory, target_.process.python,
-                                                             clock_, context_.request.spec().record_shapes()));
+    PP_ASSIGN_OR_RETURN(pp_torch_boot boot,
+                        DescribeForTorch(target_.pid, target_.memory, target_.process.python, clock_,
+                                         {context_.request.spec().record_shapes(), WithMemory()}));
     if (WithMemory()) {
       PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(target_.pid));
       if (auto set = SetMemorySlots(target_.pid, target_.memory, regions, boot); set.has_error()) {
@@ -180,6 +181,9 @@ void TorchCapture::Meet(Tid inner) {
 
 void TorchCapture::Take(Tid tid, const Allocation& one) {
   context_.writer.AddAllocation(ThreadOf(tid), one);
+  if (one.was_there) {
+    return;
+  }
   const auto [device, is_new] = devices_.try_emplace({one.device.type, one.device.index});
   DeviceCounter& counter = device->second;
   if (is_new) {

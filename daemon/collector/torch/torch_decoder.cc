@@ -101,7 +101,7 @@ bool TorchDecoder::TakeOperator(Ring& ring, Open open) {
   }
   TakeInputs(payload, sizeof op + (op.name_bytes + sizeof(pp_unit) - 1) / sizeof(pp_unit) * sizeof(pp_unit),
              open.inputs);
-  LearnFrom(open.inputs);
+  LearnFrom(ring, open);
   open.range = op.name_bytes == 0
                    ? std::string()
                    : CleanText({reinterpret_cast<const char*>(payload.data()) + sizeof op, op.name_bytes});
@@ -132,7 +132,7 @@ bool TorchDecoder::TakeRaw(Ring& ring, Open open) {
       ++counts_.lost;
       return true;
     }
-  } else if (!Describe(open)) {
+  } else if (!Describe(ring, open)) {
     return true;
   }
   Begin(ring, std::move(open));
@@ -153,23 +153,28 @@ bool TorchDecoder::TakeMemory(Ring& ring, Nanos when) {
     one.device = {PP_TORCH_DEVICE_TYPE(ring.record.word()), PP_TORCH_DEVICE_INDEX(ring.record.word())};
     one.allocated = said.allocated;
     one.reserved = said.reserved;
+    if (one.bytes > 0) {
+      blocks_.Allocated(one.address, one.bytes, one.device);
+    } else {
+      (void)blocks_.Freed(one.address);
+    }
     if (one.device.is_cpu()) {  // mapped files: they do not say what is allocated in all
-      if (one.bytes > 0) {
-        blocks_.Allocated(one.address, one.bytes);
-      } else {
-        (void)blocks_.Freed(one.address);
-      }
-      one.allocated = blocks_.bytes();
+      one.allocated = blocks_.cpu_bytes();
     }
   } else if (kind == PP_EXTENDED_ALLOCATED) {
     if (one.bytes <= 0) {
       return false;
     }
-    blocks_.Allocated(one.address, one.bytes);
-    one.allocated = blocks_.bytes();
-  } else if (const std::optional<int64_t> bytes = blocks_.Freed(one.address)) {
-    one.bytes = -*bytes;
-    one.allocated = blocks_.bytes();
+    blocks_.Allocated(one.address, one.bytes, {});
+    one.allocated = blocks_.cpu_bytes();
+  } else if (const std::optional<TorchBlock> block = blocks_.Freed(one.address); block && block->was_there) {
+    one.bytes = -block->bytes;
+    one.was_there = true;
+    sinks_.allocations(ring.tid, one);
+    return true;
+  } else if (block) {
+    one.bytes = -block->bytes;
+    one.allocated = blocks_.cpu_bytes();
   } else {
     ++counts_.unknown_blocks;
     return true;
@@ -242,13 +247,13 @@ void TorchDecoder::WriteEnded(Ring& ring) {
 }
 
 // Fills in what a copied object says.
-bool TorchDecoder::Describe(Open& open) {
+bool TorchDecoder::Describe(Ring& ring, Open& open) {
   const std::optional<RawOperator> read = ReadRaw(*open.raw, row_->fields, memory_);
   if (open.raw->inputs_at != row_->fields.inputs) {
     open.inputs.clear();  // something else was taken for them
   }
   open.raw.reset();
-  LearnFrom(open.inputs);
+  LearnFrom(ring, open);
   if (!read.has_value()) {
     ++counts_.strange;
     return false;
@@ -277,7 +282,7 @@ void TorchDecoder::LookForRow(bool is_last) {
     return;
   }
   for (auto& [index, ring] : rings_) {
-    std::erase_if(ring.open, [this](Open& open) { return open.raw != nullptr && !Describe(open); });
+    std::erase_if(ring.open, [&](Open& open) { return open.raw != nullptr && !Describe(ring, open); });
     WriteEnded(ring);
   }
 }
@@ -297,8 +302,18 @@ const SchemaName& TorchDecoder::Remember(uint64_t schema, const SchemaName& name
   return names_.try_emplace(schema, SchemaName{CleanText(name.name), CleanText(name.overload)}).first->second;
 }
 
-void TorchDecoder::LearnFrom(const std::vector<uint64_t>& inputs) {
-  if (const uint32_t tag = list_tag_ == 0 ? ListTagIn(inputs) : 0; tag != 0) {
+void TorchDecoder::LearnFrom(Ring& ring, Open& open) {
+  for (const TensorStorage& storage : TakeStorages(open.inputs)) {
+    open.storages.push_back(storage.address);
+    if (blocks_.Met(storage.address, storage.bytes, storage.device)) {
+      sinks_.allocations(ring.tid, {.when = open.one.begin,
+                                    .address = storage.address,
+                                    .bytes = storage.bytes,
+                                    .device = storage.device,
+                                    .was_there = true});
+    }
+  }
+  if (const uint32_t tag = list_tag_ == 0 ? ListTagIn(open.inputs) : 0; tag != 0) {
     list_tag_ = tag;
     inputs_.clear();  // some numbers are booleans
   }
@@ -323,6 +338,7 @@ void TorchDecoder::Write(const Ring& ring, const Open& open) {
     one.name = open.range;
   }
   one.inputs = open.inputs.empty() ? nullptr : InputsOf(open.inputs);
+  one.storages = open.storages;
   counts_.without_name += one.name.empty() ? 1 : 0;
   ++counts_.operators;
   sinks_.operators(ring.tid, one);

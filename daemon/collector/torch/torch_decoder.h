@@ -22,6 +22,7 @@
 #include "daemon/collector/calls/tick_map.h"
 #include "daemon/collector/torch/torch_blocks.h"
 #include "daemon/collector/torch/torch_rows.h"
+#include "daemon/collector/torch/torch_storages.h"
 #include "daemon/trace/allocation.h"
 #include "daemon/trace/operator.h"
 
@@ -65,6 +66,7 @@ class TorchDecoder {
     std::string range;                  // its name, of a range
     std::unique_ptr<pp_torch_raw> raw;  // as long as there is no row
     std::vector<uint64_t> inputs;       // as the hook writes them; empty: not recorded
+    std::vector<uint64_t> storages;     // of its tensors
     bool has_ended = false;
   };
   struct Ring {
@@ -82,14 +84,14 @@ class TorchDecoder {
   void Begin(Ring& ring, Open open);
   void End(Ring& ring, uint32_t key, Nanos when);
   Ring* RingOfAsync(uint32_t key);
-  bool Describe(Open& open);
+  bool Describe(Ring& ring, Open& open);
   void Write(const Ring& ring, const Open& open);
   void WriteEnded(Ring& ring);
   void CloseAll(Ring& ring, Nanos when, OperatorEnd ending);
   void LookForRow(bool is_last);
   const SchemaName& NameOf(uint64_t schema);
   const SchemaName& Remember(uint64_t schema, const SchemaName& name);
-  void LearnFrom(const std::vector<uint64_t>& inputs);
+  void LearnFrom(Ring& ring, Open& open);
   const OperatorInputs* InputsOf(const std::vector<uint64_t>& words);
 
   RemoteMemory& memory_;

@@ -36,7 +36,7 @@ constexpr TorchRow kRows[] = {
 };
 
 // Measured with torch 1.13.0, 2.4.1 and 2.15.
-constexpr pp_torch_tensor kTensors[] = {{24, 72, 168, 176}, {16, 64, 160, 168}, {16, 56, 152, 160}};
+constexpr pp_torch_tensor kTensors[] = {{24, 72, 168, 176, 24}, {16, 64, 160, 168, 16}, {16, 56, 152, 160, 16}};
 static_assert(std::size(kTensors) <= PP_TORCH_TENSOR_ROWS);
 
 template <typename T>

@@ -15,6 +15,7 @@ namespace {
 namespace pf = perfetto::protos;
 
 constexpr size_t kMaxInputsText = 1 << 15;
+constexpr size_t kMaxStorages = 1024;
 
 // Converts an untrusted number; one that is out of range becomes the first value.
 template <typename Enum>
@@ -48,6 +49,7 @@ struct GpuTrack::Event {
   uint64_t category = 0;
   bool has_flow = false;
   std::array<uint64_t, kGpuNotes> notes{};
+  std::vector<uint64_t> storages;
   bool has_delay = false;
 
   explicit Event(std::string_view message) {
@@ -75,7 +77,11 @@ struct GpuTrack::Event {
         value = field.value;
       }
     }
-    if (note < kGpuNotes) {
+    if (note == static_cast<uint64_t>(GpuNote::kStorage)) {
+      if (storages.size() < kMaxStorages) {
+        storages.push_back(value);
+      }
+    } else if (note < kGpuNotes) {
       notes[note] = value;
       has_delay = has_delay || note == static_cast<uint64_t>(GpuNote::kLaunchDelay);
     }
@@ -185,6 +191,7 @@ void GpuTrack::Begin(const Event& event, Nanos when) {
     open_ = AnnotationOf(event, when);
   } else if (is_named && !is_queue && (event.category == kOperatorCategory || event.category == kRangeCategory)) {
     open_ = OperatorOf(event, when);
+    storages_ = event.storages;
   } else {
     vocabulary_.Skip();
   }
@@ -245,7 +252,8 @@ Allocation GpuTrack::AllocationOf(const Event& event, Nanos when) const {
                      static_cast<int8_t>(event.note(GpuNote::kDeviceIndex) - 1)},
           .allocated = event.note(GpuNote::kAllocated),
           .reserved = event.note(GpuNote::kReserved),
-          .operator_handle = event.note(GpuNote::kHandle)};
+          .operator_handle = event.note(GpuNote::kHandle),
+          .was_there = event.note(GpuNote::kWasThere) != 0};
 }
 
 GpuApiCall GpuTrack::CallOf(const Event& event, Nanos when) const {
@@ -305,6 +313,7 @@ void GpuTrack::End(Nanos when, TraceVisitor& visitor) {
     visitor.OnGpuAnnotation(thread_, *annotation);
   } else if (auto* one = std::get_if<Operator>(&open_)) {
     one->end = std::max(one->begin, when);
+    one->storages = storages_;
     visitor.OnOperator(thread_, *one);
   } else {
     vocabulary_.Skip();

@@ -64,6 +64,7 @@ class GpuTrack {
   std::vector<Text> texts_;              // those after the fixed texts
   size_t charged_ = 0;
   std::variant<std::monostate, GpuOperation, GpuApiCall, GpuAnnotation, Operator> open_;
+  std::vector<uint64_t> storages_;  // of an Operator in open_
 };
 
 }  // namespace ptrace_prof

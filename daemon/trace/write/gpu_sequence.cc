@@ -489,6 +489,9 @@ void GpuSequence::AddOperator(const Operator& one, WireEncoder& out) {
   if (overload != 0) {
     event.Text(GpuNote::kOverload, overload);
   }
+  for (const uint64_t storage : one.storages) {
+    event.NoteIfSet(GpuNote::kStorage, storage);
+  }
   event.Append(tail_, out);
   EncodeEnd(end, lane, out);
 }
@@ -509,6 +512,7 @@ void GpuSequence::AddAllocation(const Allocation& one, WireEncoder& out) {
       {GpuNote::kAllocated, one.allocated},
       {GpuNote::kReserved, one.reserved},
       {GpuNote::kHandle, one.operator_handle},
+      {GpuNote::kWasThere, one.was_there ? 1 : 0},
   };
   for (const auto& [note, value] : notes) {
     event.NoteIfSet(note, value);
