@@ -23,6 +23,7 @@ pp_library(daemon/collector
           collector/target/start_wait.cc collector/calls/step_marker.cc collector/calls/sampled_instead.cc collector/calls/stub_boot.cc
           collector/torch/torch_blocks.cc collector/torch/torch_boot.cc collector/torch/torch_capture.cc collector/torch/torch_decoder.cc collector/torch/torch_inputs.cc
           collector/torch/torch_memory_slots.cc collector/torch/torch_merge.cc collector/torch/torch_rows.cc collector/torch/torch_storages.cc
+          collector/torch/held_tensor_watch.cc collector/torch/held_tensors.cc collector/torch/torch_classes.cc collector/torch/torch_objects.cc collector/torch/torch_tensors.cc
           collector/calls/target_objects.cc collector/calls/thread_at_arming.cc collector/target/thread_roster.cc collector/target/thread_state_watch.cc collector/calls/tick_clock.cc collector/calls/call_threads.cc collector/calls/tracer_stub.cc collector/target/watched_threads.cc
   DEPS pp_daemon_collector_inspect pp_daemon_collector_nvml pp_daemon_trace pp_symbolizer_cpython pp_attach_inject pp_attach_stub_image pp_attach_ptrace pp_attach_proc
        pp_attach_base)

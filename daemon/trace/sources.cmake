@@ -38,6 +38,7 @@ pp_library(daemon/trace
     trace/read/call_track.cc
     trace/read/counter_track.cc
     trace/extension_codec.cc
+    trace/held_tensor_codec.cc
     trace/extension_descriptor.cc
     trace/write/frame_names.cc
     trace/gpu_codec.cc

@@ -145,6 +145,15 @@ std::optional<std::vector<RemoteAddr>> ObjectReader::ReadTuple(RemoteAddr object
   return ReadPointers(object + layout_.tuple_items, std::min(*size, max_items));
 }
 
+std::optional<std::vector<RemoteAddr>> ObjectReader::ReadList(RemoteAddr object, size_t max_items) {
+  const auto size = ReadLength(memory_, object + layout_.list_size);
+  RemoteAddr items;
+  if (!size || memory_.ReadValue(object + layout_.list_items, &items.value) != ReadStatus::kOk) {
+    return std::nullopt;
+  }
+  return ReadPointers(items, std::min(*size, max_items));
+}
+
 std::optional<int64_t> ObjectReader::ReadInt(RemoteAddr object) {
   uint64_t size = 0;
   if (memory_.ReadValue(object + layout_.long_size, &size) != ReadStatus::kOk) {

@@ -28,6 +28,7 @@ class ObjectReader {
   std::optional<std::vector<uint8_t>> ReadBytes(RemoteAddr object, size_t max_bytes);
   // The first max_items items.
   std::optional<std::vector<RemoteAddr>> ReadTuple(RemoteAddr object, size_t max_items);
+  std::optional<std::vector<RemoteAddr>> ReadList(RemoteAddr object, size_t max_items);
   std::optional<int64_t> ReadInt(RemoteAddr object);  // nullopt if it does not fit
   std::optional<std::string> ReadTypeName(RemoteAddr object);
   std::optional<std::string> ReadNameOfType(RemoteAddr type);

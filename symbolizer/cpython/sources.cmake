@@ -4,6 +4,7 @@ pp_library(symbolizer/cpython
     cpython/debug_offsets.cc
     cpython/debug_offsets_table.cc
     cpython/dict_reader.cc
+    cpython/frame_values.cc
     cpython/frame_walker.cc
     cpython/interpreter_list.cc
     cpython/interpreter_start.cc

@@ -66,6 +66,7 @@ Result<void> TorchCapture::Prepare(const GoOn& go_on) {
       if (auto set = SetMemorySlots(target_.pid, target_.memory, regions, boot); set.has_error()) {
         memory_refusal_ = set.error();
       }
+      held_.emplace(target_, context_.writer, (boot.flags & PP_TORCH_BOOT_OLD_STRINGS) != 0);
       memory_slots_ = static_cast<uint64_t>(
           std::ranges::count_if(boot.memory, [](const pp_torch_slot_of& slot) { return slot.at != 0; }));
     }
@@ -277,12 +278,15 @@ void TorchCapture::Account() {
   totals.unknown_blocks = decoder_.counts().unknown_blocks;
 }
 
-void TorchCapture::Poll(Nanos /*now*/, Nanos /*known_until*/) {
+void TorchCapture::Poll(Nanos now, Nanos /*known_until*/) {
   if (is_over_) {
     return;
   }
   Renew();
   Drain();
+  if (held_) {
+    held_->Poll(now);
+  }
   if (injection_->arena.is_unreadable()) {
     injection_->arena.AskToLeave();
     Refuse(Because(Reason::kTorchUnsupported,

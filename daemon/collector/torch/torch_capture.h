@@ -17,6 +17,7 @@
 #include "daemon/collector/calls/tick_clock.h"
 #include "daemon/collector/target/capture_context.h"
 #include "daemon/collector/target/source.h"
+#include "daemon/collector/torch/held_tensor_watch.h"
 #include "daemon/collector/torch/torch_decoder.h"
 #include "daemon/collector/torch/torch_merge.h"
 
@@ -73,7 +74,8 @@ class TorchCapture final : public Source {
   std::optional<Error> memory_refusal_;
   uint64_t memory_slots_ = 0;
   TorchDecoder decoder_;
-  TorchMerge merge_;                                             // while memory is recorded
+  TorchMerge merge_;                     // while memory is recorded
+  std::optional<HeldTensorWatch> held_;  // likewise
   std::map<std::pair<uint8_t, int8_t>, DeviceCounter> devices_;  // by type and index
   std::map<size_t, uint64_t> owners_;                            // PyTorch's number of the thread that owns a ring
   std::map<Tid, ThreadInfo> hosts_;      // threads as the host sees them, by tid as the target sees it

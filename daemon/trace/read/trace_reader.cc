@@ -12,6 +12,7 @@
 #include "daemon/trace/extension.pb.h"
 #include "daemon/trace/extension_codec.h"
 #include "daemon/trace/gpu_codec.h"
+#include "daemon/trace/held_tensor_codec.h"
 #include "daemon/trace/perfetto.pb.h"
 #include "daemon/trace/read/call_track.h"
 #include "daemon/trace/read/counter_track.h"
@@ -537,6 +538,7 @@ void TraceReader::Impl::OnExtension(const Packet& packet) {
         visitor.OnGpuAccounting(DecodeGpuAccounting(field.bytes));
         break;
       case trace::Extension::kNoticeFieldNumber: OnNotice(field.bytes); break;
+      case trace::Extension::kHeldTensorsFieldNumber: visitor.OnHeldTensor(DecodeHeldTensor(field.bytes)); break;
       case trace::Extension::kAccountingFieldNumber: visitor.OnAccounting(DecodeAccounting(field.bytes)); break;
       case trace::Extension::kEndFieldNumber: visitor.OnEnd(DecodeEnd(field.bytes)); break;
       case trace::Extension::kThreadEndFieldNumber: EndSequence(packet.sequence); break;

@@ -22,6 +22,7 @@
 #include "daemon/trace/check.h"
 #include "daemon/trace/counter.h"
 #include "daemon/trace/gpu.h"
+#include "daemon/trace/held_tensor.h"
 #include "daemon/trace/model.h"
 #include "daemon/trace/operator.h"
 #include "daemon/trace/process_entry.h"
@@ -60,6 +61,7 @@ class TraceVisitor {
   // Operators come whole, in about the order of their ends.
   virtual void OnOperator(TrackId, const Operator&) {}
   virtual void OnAllocation(TrackId, const Allocation&) {}  // those of one thread come in order
+  virtual void OnHeldTensor(const HeldTensor&) {}
   virtual void OnGpuAccounting(const GpuAccounting&) {}
   // Each counter is announced before its values, which come in order of time.
   virtual void OnCounter(CounterId, const CounterInfo&) {}

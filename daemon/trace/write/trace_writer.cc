@@ -12,6 +12,7 @@
 #include "daemon/trace/extension_codec.h"
 #include "daemon/trace/extension_descriptor.h"
 #include "daemon/trace/gpu_codec.h"
+#include "daemon/trace/held_tensor_codec.h"
 #include "daemon/trace/perfetto.pb.h"
 #include "daemon/trace/read/counter_track.h"
 #include "daemon/trace/write/call_sequence.h"
@@ -538,6 +539,11 @@ void TraceWriter::AddNotice(Nanos when, std::string_view text) {
     w.out.SignedVarint(trace::Notice::kWhenNsFieldNumber, when.value);
     w.out.Bytes(trace::Notice::kTextFieldNumber, text);
   });
+}
+
+void TraceWriter::AddHeldTensor(const HeldTensor& tensor) {
+  Impl& w = *impl_;
+  w.Extension(trace::Extension::kHeldTensorsFieldNumber, [&] { EncodeHeldTensor(tensor, w.out); });
 }
 
 void TraceWriter::SetAccounting(const Accounting& accounting) { impl_->accounting = accounting; }

@@ -21,6 +21,7 @@
 #include "daemon/trace/check.h"
 #include "daemon/trace/counter.h"
 #include "daemon/trace/gpu.h"
+#include "daemon/trace/held_tensor.h"
 #include "daemon/trace/model.h"
 #include "daemon/trace/operator.h"
 #include "daemon/trace/process_entry.h"
@@ -90,6 +91,7 @@ class TraceWriter {
 
   // A sentence for the people who read the trace.
   void AddNotice(Nanos when, std::string_view text);
+  void AddHeldTensor(const HeldTensor& tensor);
   void SetAccounting(const Accounting& accounting);
   // Writes everything pending. Call it a few times a second, and before the StackTable is cleared.
   Result<void> Flush();
