@@ -109,7 +109,7 @@ Result<void> ReadAll(int input_fd, TraceReader& reader, const Output& out) {
 }
 
 bool ShowsOperators(const std::optional<ExportFormat>& format) {
-  return format == ExportFormat::kText || format == ExportFormat::kChrome;
+  return format == ExportFormat::kText || format == ExportFormat::kChrome || format == ExportFormat::kMemoryTimeline;
 }
 
 Result<ExportSummary> ExportSpans(int input_fd, Factory factory, const ExportOptions& options,
@@ -119,7 +119,7 @@ Result<ExportSummary> ExportSpans(int input_fd, Factory factory, const ExportOpt
   SpanFeed feed(options, recording);
   TraceReader reader(feed);
   const auto exporter =
-      factory({out, reader.stacks(), recording, options, TemporaryFolderFor(output_path), summary.notes});
+      factory({out, reader.stacks(), recording, options, TemporaryFolderFor(output_path), summary.notes, output_path});
   feed.set_sink(exporter.get(), &reader.stacks());
   feed.set_gpu_sink(exporter.get());
   PP_RETURN_IF_ERROR(ReadAll(input_fd, reader, out));

@@ -23,6 +23,7 @@ struct ExportContext {
   const ExportOptions& options;
   std::string temporary_folder;
   std::vector<std::string>& notes;
+  std::string output_path;
 };
 
 class FormatExporter : public SpanSink, public GpuSink {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "daemon/trace/gpu.h"
+#include "daemon/trace/held_tensor.h"
 #include "daemon/trace/read/trace_reader.h"
 
 namespace ptrace_prof {
@@ -16,6 +17,7 @@ class GpuSink {
   virtual void OnGpuAnnotation(TrackId, const GpuAnnotation&) {}
   virtual void OnOperator(TrackId, const Operator&) {}
   virtual void OnAllocation(TrackId, const Allocation&) {}
+  virtual void OnHeldTensor(const HeldTensor&) {}
 };
 
 }  // namespace ptrace_prof

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 namespace ptrace_prof {
 
 std::string WithCommas(uint64_t value) {
@@ -41,6 +43,19 @@ std::string PercentText(uint64_t part, uint64_t whole) {
     return "99.99 %";  // must not round up to 100 %
   }
   return percent < 0.01 ? "<0.01 %" : part == whole ? "100 %" : fmt::format("{:.2f} %", percent);
+}
+
+std::string BytesText(int64_t bytes) {
+  struct Unit {
+    int64_t bytes;
+    std::string_view name;
+  };
+  for (const Unit& unit : {Unit{int64_t{1} << 30, "GB"}, Unit{int64_t{1} << 20, "MB"}, Unit{int64_t{1} << 10, "KB"}}) {
+    if (bytes >= unit.bytes || -bytes >= unit.bytes) {
+      return fmt::format("{:.2f} {}", static_cast<double>(bytes) / static_cast<double>(unit.bytes), unit.name);
+    }
+  }
+  return fmt::format("{} B", bytes);
 }
 
 }  // namespace ptrace_prof

@@ -10,19 +10,8 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMostKeptOperators = 1 << 22;
-constexpr size_t kMostStretches = 1 << 24;
 constexpr std::string_view kModulePrefix = "nn.Module: ";
 constexpr std::string_view kEvaluatesBackward = "autograd::engine::evaluate_function: ";
-
-// Without the folder in which packages are installed.
-std::string_view ShortPath(std::string_view path) {
-  for (const std::string_view folder : {"/site-packages/", "/dist-packages/"}) {
-    if (const size_t at = path.rfind(folder); at != std::string_view::npos) {
-      return path.substr(at + folder.size());
-    }
-  }
-  return path;
-}
 
 // The last element that begins no later.
 template <typename Element>
@@ -33,27 +22,9 @@ const Element* LastBefore(const std::vector<Element>& elements, Nanos when) {
 
 }  // namespace
 
-OperatorGroups::Thread OperatorGroups::ThreadOf(TrackId track) const {
-  const ThreadInfo& info = recording_.threads[track.value].info;
-  return {info.pid.value, info.tid.value};
-}
-
 void OperatorGroups::OnSpan(const Span& span) {
-  if (options_.grouping == OperatorGrouping::kStep || !recording_.exact) {
-    return;
-  }
-  std::vector<Stretch>& stretches = stretches_[ThreadOf(span.track)];
-  if (!stretches.empty() && stretches.back().stack == span.stack && stretches.back().end == span.start) {
-    stretches.back().end = span.end;
-  } else if (stretches.size() < kMostStretches) {
-    stretches.push_back({span.start, span.end, span.stack});
-  }
-}
-
-void OperatorGroups::OnSample(TrackId track, Nanos when, StackId stack) {
-  std::vector<Stretch>& stretches = stretches_[ThreadOf(track)];
-  if (stretches.size() < kMostStretches) {
-    stretches.push_back({when, when, stack});
+  if (options_.grouping != OperatorGrouping::kStep) {
+    threads_.OnSpan(span);
   }
 }
 
@@ -67,17 +38,7 @@ void OperatorGroups::Add(TrackId track, const Operator& one, uint64_t flops) {
 }
 
 std::optional<StackId> OperatorGroups::StackOf(const Kept& kept) const {
-  const auto thread = stretches_.find(ThreadOf(kept.track));
-  if (thread == stretches_.end()) {
-    return std::nullopt;
-  }
-  const Operator& one = kept.one;
-  if (recording_.exact) {
-    const Stretch* at = LastBefore(thread->second, one.begin);
-    return at != nullptr && one.begin <= at->end ? std::optional(at->stack) : std::nullopt;
-  }
-  const Stretch* at = LastBefore(thread->second, one.end);
-  return at != nullptr && at->begin >= one.begin ? std::optional(at->stack) : std::nullopt;
+  return threads_.StackOf(kept.track, kept.one.begin, kept.one.end);
 }
 
 // Innermost first, as torch.profiler shows it; or the innermost module.
@@ -92,10 +53,7 @@ std::string OperatorGroups::Describe(StackId stack) const {
       }
       continue;
     }
-    const std::string name = frame.file.empty()
-                                 ? frame.function
-                                 : fmt::format("{}({}): {}", ShortPath(frame.file), frame.line, frame.function);
-    text += fmt::format("{}{}", text.empty() ? "" : kFrameSeparator, CleanText(name));
+    text += fmt::format("{}{}", text.empty() ? "" : kFrameSeparator, FrameText(frame));
     ++frames;
   }
   return text.empty() ? std::string(options_.grouping == OperatorGrouping::kModule ? "[no module]" : "[no Python]")
@@ -132,7 +90,7 @@ void OperatorGroups::FindBackwards() {
       continue;
     }
     if (const auto found = forward.find({one.forward_thread, one.sequence}); found != forward.end()) {
-      backwards_[ThreadOf(kept.track)].push_back({one.begin, one.end, found->second + ", backward"});
+      backwards_[threads_.ThreadOf(kept.track)].push_back({one.begin, one.end, found->second + ", backward"});
     }
   }
   for (auto& [thread, backwards] : backwards_) {
@@ -141,7 +99,7 @@ void OperatorGroups::FindBackwards() {
 }
 
 const std::string* OperatorGroups::BackwardGroup(const Kept& kept) const {
-  const auto thread = backwards_.find(ThreadOf(kept.track));
+  const auto thread = backwards_.find(threads_.ThreadOf(kept.track));
   if (thread == backwards_.end()) {
     return nullptr;
   }

@@ -20,12 +20,10 @@
 #include "daemon/export/exporter.h"
 #include "daemon/export/recording.h"
 #include "daemon/export/span.h"
+#include "daemon/export/thread_stacks.h"
 #include "daemon/trace/operator.h"
 
 namespace ptrace_prof {
-
-// Between the frames of a stack, the innermost of which is first.
-inline constexpr std::string_view kFrameSeparator = " < ";
 
 class OperatorGroups {
  public:
@@ -33,21 +31,16 @@ class OperatorGroups {
 
   // All must outlive it. `options.grouping`: kStack, kModule or kStep.
   OperatorGroups(const OperatorTableOptions& options, const Recording& recording, const StackTable& stacks)
-      : options_(options), recording_(recording), stacks_(stacks) {}
+      : options_(options), recording_(recording), stacks_(stacks), threads_(recording) {}
 
   void OnSpan(const Span& span);  // of calls
-  void OnSample(TrackId track, Nanos when, StackId stack);
+  void OnSample(TrackId track, Nanos when, StackId stack) { threads_.OnSample(track, when, stack); }
   void Add(TrackId track, const Operator& one, uint64_t flops);
   // The operators in the order in which they came.
   void Finish(const Visit& visit);
   uint64_t left_out() const { return left_out_; }  // operators for which there was no room
 
  private:
-  struct Stretch {
-    Nanos begin;
-    Nanos end;
-    StackId stack;
-  };
   struct Kept {
     TrackId track;
     Operator one;  // without inputs
@@ -58,9 +51,8 @@ class OperatorGroups {
     Nanos end;
     std::string group;
   };
-  using Thread = std::pair<int32_t, int32_t>;  // pid and tid: a thread may have several tracks
+  using Thread = ThreadStacks::Thread;
 
-  Thread ThreadOf(TrackId track) const;
   std::optional<StackId> StackOf(const Kept& kept) const;
   const std::string& TextOf(StackId stack);
   std::string Describe(StackId stack) const;
@@ -72,7 +64,7 @@ class OperatorGroups {
   const OperatorTableOptions options_;
   const Recording& recording_;
   const StackTable& stacks_;
-  std::map<Thread, std::vector<Stretch>> stretches_;  // in order of time
+  ThreadStacks threads_;
   std::vector<Kept> kept_;
   std::map<StackId, std::string> texts_;
   std::vector<RecordedStep> steps_;                    // in order of time

@@ -40,19 +40,6 @@ std::string CsvText(std::string text) {
   return "\"" + text + "\"";
 }
 
-std::string MemoryText(int64_t bytes) {
-  struct Unit {
-    int64_t bytes;
-    std::string_view name;
-  };
-  for (const Unit& unit : {Unit{int64_t{1} << 30, "GB"}, Unit{int64_t{1} << 20, "MB"}, Unit{int64_t{1} << 10, "KB"}}) {
-    if (bytes >= unit.bytes || -bytes >= unit.bytes) {
-      return fmt::format("{:.2f} {}", static_cast<double>(bytes) / static_cast<double>(unit.bytes), unit.name);
-    }
-  }
-  return fmt::format("{} B", bytes);
-}
-
 // What rows are grouped by, apart from the name.
 struct GroupColumn {
   OperatorGrouping grouping;
@@ -181,7 +168,7 @@ class OperatorTable : public FormatExporter {
     return {title, "", [this, time](const OperatorRow& row) { return fmt::format("{:.2f}%", Percent(row.*time)); }, {}};
   }
   static Column Memory(std::string_view title, std::string_view member, int64_t OperatorRow::*bytes) {
-    return {title, member, [bytes](const OperatorRow& row) { return MemoryText(row.*bytes); },
+    return {title, member, [bytes](const OperatorRow& row) { return BytesText(row.*bytes); },
             [bytes](const OperatorRow& row) { return row.*bytes; }};
   }
 

@@ -283,6 +283,14 @@ void SpanFeed::OnAllocation(TrackId track, const Allocation& one) {
   gpu_sink_->OnAllocation(track, bounded);
 }
 
+void SpanFeed::OnHeldTensor(const HeldTensor& tensor) {
+  if (gpu_sink_ != nullptr && Selected(tensor.pid)) {
+    HeldTensor bounded = tensor;
+    bounded.when = Bounded(tensor.when);
+    gpu_sink_->OnHeldTensor(bounded);
+  }
+}
+
 void SpanFeed::OnGpuAccounting(const GpuAccounting& accounting) {
   if (Selected(accounting.pid)) {
     recording_.gpu_accounting[{recording_.captures, accounting.pid}] = accounting;

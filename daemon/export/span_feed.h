@@ -43,6 +43,7 @@ class SpanFeed : public TraceVisitor {
   void OnGpuAnnotation(TrackId track, const GpuAnnotation& annotation) override;
   void OnOperator(TrackId track, const Operator& one) override;
   void OnAllocation(TrackId track, const Allocation& one) override;
+  void OnHeldTensor(const HeldTensor& tensor) override;
   void OnGpuAccounting(const GpuAccounting& accounting) override;
   void OnCounter(CounterId id, const CounterInfo& info) override;
   void OnCount(CounterId id, Nanos when, int64_t value) override;

@@ -10,6 +10,7 @@
 #include "daemon/export/call_tree.h"
 #include "daemon/export/format_exporter.h"
 #include "daemon/export/function_table.h"
+#include "daemon/export/markup.h"
 #include "daemon/export/number_text.h"
 #include "daemon/export/stack_totals.h"
 #include "daemon/export/viewer_assets.h"
@@ -27,21 +28,6 @@ constexpr double kCharacter = 6.9;           // average width of a character, in
 constexpr size_t kMaxTitle = 300;            // characters of a title; names have no limit of their own
 constexpr uint32_t kProcessName = 1u << 31;  // from here on names are processes, below functions
 constexpr uint32_t kNoFrame = kProcessName - 1;
-
-std::string Escape(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '<': escaped += "&lt;"; break;
-      case '>': escaped += "&gt;"; break;
-      case '&': escaped += "&amp;"; break;
-      case '"': escaped += "&quot;"; break;
-      case '\'': escaped += "&#39;"; break;
-      default: escaped += c;
-    }
-  }
-  return escaped;
-}
 
 std::string ColourOf(const std::string& label, bool marker) {
   if (marker) {
@@ -148,11 +134,11 @@ void SvgExporter::WriteHead(uint32_t depth) {
                   ".button {{ cursor: pointer; fill: #2f6fde; }} .past {{ opacity: .5; }}\n</style>\n"
                   "<rect width=\"100%\" height=\"100%\" fill=\"#fbfaf8\"/>\n",
                   kWidth, height, tree_.nodes()[0].samples));
-  context_.out.Write(fmt::format("<text class=\"title\" x=\"{}\" y=\"24\">{}</text>\n", kMargin, Escape(title)));
+  context_.out.Write(fmt::format("<text class=\"title\" x=\"{}\" y=\"24\">{}</text>\n", kMargin, EscapeMarkup(title)));
   context_.out.Write(fmt::format("<text class=\"dim\" x=\"{}\" y=\"43\"><title>{}</title>{}</text>\n", kMargin,
-                                 Escape(facts), Escape(Shortened(facts, 205))));
-  context_.out.Write(
-      fmt::format("<text class=\"warn\" x=\"{}\" y=\"60\">{}</text>\n", kMargin, Escape(Shortened(cautions, 200))));
+                                 EscapeMarkup(facts), EscapeMarkup(Shortened(facts, 205))));
+  context_.out.Write(fmt::format("<text class=\"warn\" x=\"{}\" y=\"60\">{}</text>\n", kMargin,
+                                 EscapeMarkup(Shortened(cautions, 200))));
   context_.out.Write(
       fmt::format("<text class=\"button\" id=\"search\" x=\"{0}\" y=\"24\" text-anchor=\"end\">Search (Ctrl-F)</text>\n"
                   "<text class=\"button\" id=\"reset\" x=\"{1}\" y=\"24\" text-anchor=\"end\" "
@@ -179,9 +165,9 @@ void SvgExporter::WriteFrame(const CallTree::Node& node, double start, uint32_t 
       "<g class=\"frame\" data-x=\"{:.0f}\" data-w=\"{}\" data-d=\"{}\"><title>{} ({}, {})</title>"
       "<rect x=\"{:.2f}\" y=\"{:.0f}\" width=\"{:.2f}\" height=\"{:.0f}\" rx=\"1.5\" fill=\"{}\"/>"
       "<text x=\"{:.2f}\" y=\"{:.0f}\">{}</text></g>\n",
-      start, node.samples, node.depth, Escape(label), WeightText(node.samples),
+      start, node.samples, node.depth, EscapeMarkup(label), WeightText(node.samples),
       PercentText(node.samples, tree_.nodes()[0].samples), x, y, std::max(width - 0.4, kNarrowest), kRow - 1,
-      ColourOf(label, marker), x + 3, y + 12, fits >= 3 ? Escape(Shortened(label, fits - 2)) : ""));
+      ColourOf(label, marker), x + 3, y + 12, fits >= 3 ? EscapeMarkup(Shortened(label, fits - 2)) : ""));
 }
 
 Result<void> SvgExporter::Finish() {

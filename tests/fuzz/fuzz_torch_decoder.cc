@@ -98,7 +98,7 @@ void FuzzOne(const uint8_t* data, size_t size) {
                                 },
                                 [&](Tid, const Allocation& one) {
                                   Require(one.when <= kNow);
-                                  ++allocations;
+                                  allocations += one.was_there ? 0 : 1;
                                   writer.AddAllocation(thread, one);
                                 }});
   if ((how & 1) != 0) {

@@ -1,8 +1,9 @@
 """A perceptron trained with Adam, on PyTorch: `steps N` trains on the main thread, `threads N COUNT` on COUNT more at
-the same time, `profiled N FILE` and `averages N FILE` on the main thread under the job's own profiler, `forked N`
+the same time, `profiled N FILE`, `averages N FILE` and `timeline N FILE` on the main thread under the job's own profiler, `forked N`
 in a child; `child` makes one that goes on; `hold N` and `drop` allocate and free N floats, `shared N` both, between
 processes; `again` begins anew. Answers each with `done` and what the job has to say; `result` says the sum of all
 weights, exactly, `version` that of PyTorch. Needs an interpreter with PyTorch."""
+import gzip
 import json
 import os
 import threading
@@ -82,6 +83,17 @@ def averages(training, count, path):
         json.dump(rows, out)
 
 
+def timeline(training, count, path):
+    """The profiler's own raw memory timeline."""
+    from torch.profiler import ProfilerActivity, profile
+    with profile(activities=[ProfilerActivity.CPU], record_shapes=True, profile_memory=True, with_stack=True) as own:
+        training.steps(count)
+    own.export_memory_timeline(path + ".raw.json.gz", device="cpu")
+    with gzip.open(path + ".raw.json.gz") as exported, open(path, "wb") as out:
+        out.write(exported.read())
+    os.unlink(path + ".raw.json.gz")
+
+
 def in_child(training, count):
     child = os.fork()
     if child == 0:
@@ -117,6 +129,8 @@ def main():
             profiled(training, int(words[1]), words[2])
         elif words[0] == "averages":
             averages(training, int(words[1]), words[2])
+        elif words[0] == "timeline":
+            timeline(training, int(words[1]), words[2])
         elif words[0] == "hold":
             held.append(torch.empty(int(words[1])))
         elif words[0] == "drop":

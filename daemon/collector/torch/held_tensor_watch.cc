@@ -49,14 +49,13 @@ bool HeldTensorWatch::Look(Nanos now) {
   }
   const Nanos deadline = now + kLongestLook;
   const TorchObjects objects = FindTorchObjects(target_.memory, layout, *classes_, threads, deadline);
-  for (const HeldTensor& tensor :
-       ListHeldTensors(target_.memory, layout, *classes_,
-                       {.pid = target_.pid,
-                        .objects = objects,
-                        .has_old_strings = has_old_strings_,
-                        .deadline = deadline + kLongestLook})) {
-    if (written_.emplace(tensor.role, tensor.address, tensor.name).second) {
-      writer_.AddHeldTensor(tensor);
+  for (const HeldTensor& tensor : ListHeldTensors(target_.memory, layout, *classes_,
+                                                  {.pid = target_.pid,
+                                                  .objects = objects,
+                                                  .has_old_strings = has_old_strings_,
+                                                  .deadline = deadline + kLongestLook})) {
+    if (reported_.emplace(tensor.role, tensor.address, tensor.name).second) {
+      sink_(tensor);
     }
   }
   return !objects.modules.empty() && !objects.optimizers.empty();

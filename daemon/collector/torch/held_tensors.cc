@@ -22,7 +22,7 @@ constexpr size_t kMaxTensors = 20000;
 constexpr size_t kMostItems = 4096;  // of a dict or a list
 constexpr size_t kMostNameBytes = 256;
 constexpr size_t kMostPlace = 1024;  // characters of a name with all its holders
-constexpr size_t kLearnFrom = 64;   // tensors
+constexpr size_t kLearnFrom = 64;    // tensors
 
 struct Candidate {
   TensorRole role = TensorRole::kParameter;
@@ -33,8 +33,10 @@ struct Candidate {
 class Lister {
  public:
   Lister(RemoteMemory& memory, const Layout& layout, TorchClasses& classes, const HeldTensorsRequest& request)
-      : classes_(classes), request_(request), reader_(memory, layout), tensors_(memory, layout, request.has_old_strings) {
-  }
+      : classes_(classes),
+        request_(request),
+        reader_(memory, layout),
+        tensors_(memory, layout, request.has_old_strings) {}
 
   std::vector<HeldTensor> List() {
     for (const RemoteAddr module : request_.objects.modules) {
@@ -82,9 +84,8 @@ class Lister {
       ++modules_;
       for (const auto& [attribute, role] :
            {std::pair("_parameters", TensorRole::kParameter), std::pair("_buffers", TensorRole::kBuffer)}) {
-        VisitNamed(module, attribute, [&](const std::string& name, RemoteAddr value) {
-          Add(value, role, prefix + name, owner);
-        });
+        VisitNamed(module, attribute,
+                   [&](const std::string& name, RemoteAddr value) { Add(value, role, prefix + name, owner); });
       }
       VisitNamed(module, "_modules", [&](const std::string& name, RemoteAddr value) {
         if (prefix.size() + name.size() < kMostPlace && classes_.KindOf(value) == TorchKind::kModule &&

@@ -66,7 +66,8 @@ Result<pp_torch_boot> DescribeForTorch(Pid pid, RemoteMemory& memory, const Pyth
   boot.nonce = MakeNonce();
   SetRings(pid, boot);
   const bool is_old = !FindInMapped(regions, memory, kLibrary, kOfOldStrings).IsNull();
-  boot.flags = (wanted.inputs ? uint32_t{PP_TORCH_BOOT_INPUTS} : 0) | (is_old ? uint32_t{PP_TORCH_BOOT_OLD_STRINGS} : 0) |
+  boot.flags = (wanted.inputs ? uint32_t{PP_TORCH_BOOT_INPUTS} : 0) |
+               (is_old ? uint32_t{PP_TORCH_BOOT_OLD_STRINGS} : 0) |
                (wanted.inputs && wanted.memory ? uint32_t{PP_TORCH_BOOT_STORAGES} : 0);
   std::ranges::copy(TensorRows(), boot.tensors);
   PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> python,

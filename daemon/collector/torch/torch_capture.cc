@@ -66,7 +66,8 @@ Result<void> TorchCapture::Prepare(const GoOn& go_on) {
       if (auto set = SetMemorySlots(target_.pid, target_.memory, regions, boot); set.has_error()) {
         memory_refusal_ = set.error();
       }
-      held_.emplace(target_, context_.writer, (boot.flags & PP_TORCH_BOOT_OLD_STRINGS) != 0);
+      held_.emplace(
+          target_, [this](const HeldTensor& tensor) { Take(tensor); }, (boot.flags & PP_TORCH_BOOT_OLD_STRINGS) != 0);
       memory_slots_ = static_cast<uint64_t>(
           std::ranges::count_if(boot.memory, [](const pp_torch_slot_of& slot) { return slot.at != 0; }));
     }
@@ -198,6 +199,11 @@ void TorchCapture::Take(Tid tid, const Allocation& one) {
   if (is_new || counter.last >= counter.written + kCounterPause || one.allocated > counter.most) {
     Write(counter);
   }
+}
+
+void TorchCapture::Take(const HeldTensor& tensor) {
+  context_.writer.AddHeldTensor(tensor);
+  decoder_.Meet(Tid(target_.pid.value), {tensor.address, tensor.bytes, tensor.device}, tensor.when);
 }
 
 void TorchCapture::Write(DeviceCounter& counter) {

@@ -61,6 +61,7 @@ class TorchCapture final : public Source {
   void Meet(Tid inner);
   ThreadHandle ThreadOf(Tid inner);
   void Take(Tid tid, const Allocation& one);
+  void Take(const HeldTensor& tensor);
   void Write(DeviceCounter& counter);
   void Renew();
   void Account();
@@ -74,8 +75,8 @@ class TorchCapture final : public Source {
   std::optional<Error> memory_refusal_;
   uint64_t memory_slots_ = 0;
   TorchDecoder decoder_;
-  TorchMerge merge_;                     // while memory is recorded
-  std::optional<HeldTensorWatch> held_;  // likewise
+  TorchMerge merge_;                                             // while memory is recorded
+  std::optional<HeldTensorWatch> held_;                          // likewise
   std::map<std::pair<uint8_t, int8_t>, DeviceCounter> devices_;  // by type and index
   std::map<size_t, uint64_t> owners_;                            // PyTorch's number of the thread that owns a ring
   std::map<Tid, ThreadInfo> hosts_;      // threads as the host sees them, by tid as the target sees it

@@ -17,7 +17,7 @@ constexpr Base kBases[] = {{"torch._tensor", "Tensor", TorchKind::kTensor},
                            {"torch.nn.modules.module", "Module", TorchKind::kModule},
                            {"torch.optim.optimizer", "Optimizer", TorchKind::kOptimizer}};
 
-// PyTypeObject: from tp_flags to tp_mro (Include/cpython/object.h, the same from 3.8 to 3.15).
+// PyTypeObject: from tp_flags to tp_mro (Include/cpython/object.h, the same in all versions).
 constexpr uint32_t kMroBehindFlags = 176;
 constexpr size_t kMaxMro = 256;
 constexpr size_t kMaxTypes = 1 << 16;
@@ -44,8 +44,8 @@ std::optional<TorchClasses> TorchClasses::Find(RemoteMemory& memory, const Layou
       classes.bases_.emplace(*type, base.kind);
     }
   }
-  const bool has_tensors = std::ranges::any_of(
-      classes.bases_, [](const auto& base) { return base.second == TorchKind::kTensor; });
+  const bool has_tensors =
+      std::ranges::any_of(classes.bases_, [](const auto& base) { return base.second == TorchKind::kTensor; });
   return has_tensors ? std::optional(std::move(classes)) : std::nullopt;
 }
 

@@ -18,7 +18,7 @@ enum class TorchKind : uint8_t {
   kTensor,
   kModule,
   kOptimizer,
-  kDict,   // also a defaultdict, an OrderedDict
+  kDict,  // also a defaultdict, an OrderedDict
   kList,
   kTuple,
   kPlain,  // a number, a text, a function, a class, a Python module: nothing in it is of interest
@@ -32,7 +32,8 @@ class TorchClasses {
   TorchKind KindOf(RemoteAddr object);
 
  private:
-  TorchClasses(RemoteMemory& memory, const Layout& layout) : memory_(memory), layout_(layout), reader_(memory, layout) {}
+  TorchClasses(RemoteMemory& memory, const Layout& layout)
+      : memory_(memory), layout_(layout), reader_(memory, layout) {}
   TorchKind KindOfType(RemoteAddr type);
 
   RemoteMemory& memory_;

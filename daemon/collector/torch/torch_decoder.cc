@@ -302,16 +302,20 @@ const SchemaName& TorchDecoder::Remember(uint64_t schema, const SchemaName& name
   return names_.try_emplace(schema, SchemaName{CleanText(name.name), CleanText(name.overload)}).first->second;
 }
 
+void TorchDecoder::Meet(Tid tid, const TensorStorage& storage, Nanos when) {
+  if (sinks_.allocations && blocks_.Met(storage.address, storage.bytes, storage.device)) {
+    sinks_.allocations(tid, {.when = when,
+                             .address = storage.address,
+                             .bytes = storage.bytes,
+                             .device = storage.device,
+                             .was_there = true});
+  }
+}
+
 void TorchDecoder::LearnFrom(Ring& ring, Open& open) {
   for (const TensorStorage& storage : TakeStorages(open.inputs)) {
     open.storages.push_back(storage.address);
-    if (blocks_.Met(storage.address, storage.bytes, storage.device)) {
-      sinks_.allocations(ring.tid, {.when = open.one.begin,
-                                    .address = storage.address,
-                                    .bytes = storage.bytes,
-                                    .device = storage.device,
-                                    .was_there = true});
-    }
+    Meet(ring.tid, storage, open.one.begin);
   }
   if (const uint32_t tag = list_tag_ == 0 ? ListTagIn(open.inputs) : 0; tag != 0) {
     list_tag_ = tag;

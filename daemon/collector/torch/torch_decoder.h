@@ -50,6 +50,8 @@ class TorchDecoder {
   // Records of the ring number `ring`, which the thread `tid` (as the target sees it) with PyTorch's number `thread`
   // owns now. If allocations are recorded, records must come in the order of time over all rings.
   void Feed(size_t ring, Tid tid, uint64_t thread, std::span<const pp_record> records, const TickMap& ticks, Nanos now);
+  // A tensor that is there, by its storage: seen by others than operators. `tid`: goes into what is written.
+  void Meet(Tid tid, const TensorStorage& storage, Nanos when);
   // The thread of that ring has ended, or the recording has.
   void EndRing(size_t ring, Nanos when, OperatorEnd ending);
   // After the last records: takes the layout that fits what there was, and closes everything.

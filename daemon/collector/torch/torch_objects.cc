@@ -13,8 +13,8 @@ namespace {
 
 constexpr uint32_t kMaxStack = 64;  // of a thread
 constexpr int kMaxWays = 6;
-constexpr size_t kMaxVisited = 256;     // of an object
-constexpr size_t kMaxMet = 20000;  // in all
+constexpr size_t kMaxVisited = 256;  // of an object
+constexpr size_t kMaxMet = 20000;    // in all
 
 class Search {
  public:

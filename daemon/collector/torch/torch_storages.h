@@ -19,7 +19,8 @@ struct TensorStorage {
   bool operator==(const TensorStorage&) const = default;
 };
 
-// In the order of the tensors that have memory, also those in lists. Afterwards the words are as if it was not recorded.
+// In the order of the tensors that have memory, also those in lists. Afterwards the words are as if it was not
+// recorded.
 std::vector<TensorStorage> TakeStorages(std::vector<uint64_t>& words);
 
 }  // namespace ptrace_prof

@@ -23,12 +23,21 @@ constexpr uint64_t kGradient = 40;
 constexpr uint64_t kGradientOfOldStrings = 16;
 
 // By c10::ScalarType.
-constexpr std::string_view kNames[] = {
-    "uint8",      "int8",       "int16",     "int32",     "int64",         "float16",         "float32",
-    "float64",    "complex32",  "complex64", "complex128", "bool",         "qint8",           "quint8",
-    "qint32",     "bfloat16",   "quint4x2",  "quint2x4",  "bits1x8",       "bits2x4",         "bits4x2",
-    "bits8",      "bits16",     "float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz", "uint16",
-    "uint32",     "uint64"};
+constexpr std::string_view kNames[] = {"uint8",           "int8",
+                                       "int16",           "int32",
+                                       "int64",           "float16",
+                                       "float32",         "float64",
+                                       "complex32",       "complex64",
+                                       "complex128",      "bool",
+                                       "qint8",           "quint8",
+                                       "qint32",          "bfloat16",
+                                       "quint4x2",        "quint2x4",
+                                       "bits1x8",         "bits2x4",
+                                       "bits4x2",         "bits8",
+                                       "bits16",          "float8_e5m2",
+                                       "float8_e4m3fn",   "float8_e5m2fnuz",
+                                       "float8_e4m3fnuz", "uint16",
+                                       "uint32",          "uint64"};
 
 using Bytes = std::array<uint8_t, kImplementationBytes>;
 
@@ -65,10 +74,9 @@ std::optional<TensorView> TensorReader::ReadAs(RemoteAddr implementation, const 
     return std::nullopt;
   }
   view.sizes.resize(dimensions);
-  const RemoteAddr sizes = dimensions > PP_TORCH_INLINE ? RemoteAddr(At<uint64_t>(bytes, row.sizes + 8))
-                                                        : implementation + row.sizes + 8;
-  if (dimensions > 0 &&
-      memory_.Read(sizes, view.sizes.data(), dimensions * sizeof(int64_t)) != ReadStatus::kOk) {
+  const RemoteAddr sizes =
+      dimensions > PP_TORCH_INLINE ? RemoteAddr(At<uint64_t>(bytes, row.sizes + 8)) : implementation + row.sizes + 8;
+  if (dimensions > 0 && memory_.Read(sizes, view.sizes.data(), dimensions * sizeof(int64_t)) != ReadStatus::kOk) {
     return std::nullopt;
   }
   int64_t elements = 1;

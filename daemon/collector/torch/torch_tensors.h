@@ -35,7 +35,7 @@ class TensorReader {
 
   // Returns whether a layout fits nearly all of these objects.
   bool Learn(std::span<const RemoteAddr> objects);
-  // Of a Python object, by the layout learnt.
+  // The tensor of a Python object, by the layout learnt.
   std::optional<TensorView> Read(RemoteAddr object);
   // tensor.grad, if it has one with the same sizes.
   std::optional<TensorView> ReadGradient(const TensorView& tensor);

@@ -11,7 +11,9 @@ add_executable(daemon_collect_test
   unit/daemon/collector/gpu/clock_fit_test.cc
   unit/daemon/collector/gpu/gpu_clock_test.cc
   unit/daemon/collector/torch/torch_decoder_test.cc
+  unit/daemon/collector/torch/torch_blocks_test.cc
   unit/daemon/collector/torch/torch_inputs_test.cc
+  unit/daemon/collector/torch/torch_storages_test.cc
   unit/daemon/collector/torch/torch_merge_test.cc
   unit/daemon/collector/gpu/gpu_time_check_test.cc
   unit/daemon/collector/gpu/gpu_coverage_test.cc

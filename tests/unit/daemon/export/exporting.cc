@@ -87,6 +87,7 @@ std::string Essence(ExportFormat format, const std::string& bytes) {
     case ExportFormat::kCollapsed:
     case ExportFormat::kChrome:
     case ExportFormat::kPerfetto:
+    case ExportFormat::kMemoryTimeline:
     case ExportFormat::kText: return bytes;
   }
   return {};

@@ -33,6 +33,8 @@ Result<ExportSummary> ExportTo(const std::string& trace, const ExportOptions& op
 std::string ReadFile(const std::string& path);
 std::string Decompress(const std::string& bytes);  // "not gzip" if it is none, or truncated
 // The part that is comparable between runs and readable in a diff: decompressed, without the viewer and its nonce.
+// Whether the format shows what threads ran.
+inline bool ShowsStacks(const FormatInfo& info) { return info.format != ExportFormat::kMemoryTimeline; }
 std::string Essence(ExportFormat format, const std::string& bytes);
 
 }  // namespace ptrace_prof

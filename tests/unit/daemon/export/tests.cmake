@@ -11,6 +11,7 @@ add_executable(daemon_export_test
   unit/daemon/export/exporting.cc
   unit/daemon/export/golden_test.cc
   unit/daemon/export/gpu_test.cc
+  unit/daemon/export/memory_ledger_test.cc
   unit/daemon/export/span_test.cc)
 pp_target_defaults(daemon_export_test)
 target_compile_definitions(daemon_export_test PRIVATE PP_GOLDEN_FOLDER="${CMAKE_CURRENT_SOURCE_DIR}/golden")
