@@ -14,6 +14,8 @@
 #include "daemon/export/json_output.h"
 #include "daemon/export/number_text.h"
 #include "daemon/export/page_counters.h"
+#include "daemon/export/memory_page.h"
+#include "daemon/export/memory_report.h"
 #include "daemon/export/page_gpu.h"
 #include "daemon/export/page_tree.h"
 #include "daemon/export/span_spool.h"
@@ -48,7 +50,14 @@ class HtmlExporter : public FormatExporter {
   explicit HtmlExporter(ExportContext context)
       : context_(std::move(context)), tree_(context_.stacks), spool_(context_.temporary_folder), json_(context_.out) {}
 
-  void OnSpan(const Span& span) override { spool_.Append(span); }
+  void OnSpan(const Span& span) override {
+    spool_.Append(span);
+    memory_.OnSpan(span);
+  }
+  void OnSample(TrackId track, Nanos when, StackId stack) override { memory_.OnSample(track, when, stack); }
+  void OnOperator(TrackId track, const Operator& one) override { memory_.OnOperator(track, one); }
+  void OnAllocation(TrackId track, const Allocation& one) override { memory_.OnAllocation(track, one); }
+  void OnHeldTensor(const HeldTensor& tensor) override { memory_.OnHeldTensor(tensor); }
   void OnGpuOperation(GpuQueueId queue, const GpuOperation& operation) override { gpu_.Add(queue, operation); }
   Result<void> Finish() override;
 
@@ -76,6 +85,7 @@ class HtmlExporter : public FormatExporter {
   PageTree tree_;
   SpanSpool spool_;
   PageGpu gpu_{context_.recording, context_.stacks};
+  MemoryReport memory_{context_.recording, context_.stacks};
   JsonOutput json_;
 };
 
@@ -305,6 +315,12 @@ Result<void> HtmlExporter::WriteTrace() {
 Result<void> HtmlExporter::Finish() {
   const std::string nonce = Nonce();
   WriteHead(nonce);
+  memory_.Finish();
+  if (!memory_.is_empty()) {
+    context_.out.Write("<template id=\"memory\">\n");
+    WriteMemorySection(memory_, context_.out);
+    context_.out.Write("</template>\n");
+  }
   context_.out.Write("<script type=\"application/json\" id=\"trace\">");
   PP_RETURN_IF_ERROR(WriteTrace());
   context_.out.Write(fmt::format("</script>\n<script nonce=\"{}\">\n", nonce));

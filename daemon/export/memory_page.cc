@@ -30,28 +30,30 @@ constexpr Layer kLayers[kMemoryCategories] = {
     {MemoryCategory::kActivation, "#c5473f"}, {MemoryCategory::kAutogradDetail, "#7fb3e0"},
     {MemoryCategory::kTemporary, "#9a6fb0"},  {MemoryCategory::kUnknown, "#a9acb2"}};
 
-constexpr std::string_view kStyle = R"(
-:root{color-scheme:light dark;--text:#1d2024;--soft:#5c636b;--line:#d5d9de;--page:#fff}
-@media(prefers-color-scheme:dark){:root{--text:#e6e8ea;--soft:#9aa2ab;--line:#3a4047;--page:#16181b}}
-body{font:14px/1.45 system-ui,sans-serif;color:var(--text);background:var(--page);margin:1.5rem auto;max-width:76rem;
+constexpr std::string_view kPageStyle = R"(
+:root{color-scheme:light dark;--ink:#1d2024;--dim:#5c636b;--line:#d5d9de;--bg:#fff}
+@media(prefers-color-scheme:dark){:root{--ink:#e6e8ea;--dim:#9aa2ab;--line:#3a4047;--bg:#16181b}}
+body{font:14px/1.45 system-ui,sans-serif;color:var(--ink);background:var(--bg);margin:1.5rem auto;max-width:76rem;
 padding:0 1rem}
-h1{font-size:1.25rem;margin:0}h2{font-size:1rem;margin:1.4rem 0 .4rem}p{color:var(--soft);margin:.3rem 0}
-svg{width:100%;height:auto;margin-top:.8rem}svg text{fill:var(--soft);font-size:12px}svg .grid{stroke:var(--line)}
-svg .peak{stroke:var(--text);stroke-dasharray:3 3}
-.key{display:flex;flex-wrap:wrap;gap:.2rem 1.1rem;list-style:none;padding:0;margin:.4rem 0}
-.key i{display:inline-block;width:.8em;height:.8em;margin-right:.4em;border-radius:2px}
-.tables{display:grid;grid-template-columns:repeat(auto-fit,minmax(28rem,1fr));gap:0 2rem}
-table{border-collapse:collapse;width:100%}td,th{padding:.15rem .4rem;border-bottom:1px solid var(--line);
-text-align:left;overflow-wrap:anywhere}th{font-weight:600;color:var(--soft)}
-td.n,th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
-)";
+h1{font-size:1.25rem;margin:0})";
+constexpr std::string_view kSectionStyle = R"(
+.memory h2{font-size:1rem;margin:1.4rem 0 .4rem}.memory p{color:var(--dim);margin:.3rem 0}
+.memory svg{width:100%;height:auto;margin-top:.8rem}.memory svg text{fill:var(--dim);font-size:12px}
+.memory svg .grid{stroke:var(--line)}.memory svg .peak{stroke:var(--ink);stroke-dasharray:3 3}
+.memory .key{display:flex;flex-wrap:wrap;gap:.2rem 1.1rem;list-style:none;padding:0;margin:.4rem 0}
+.memory .key i{display:inline-block;width:.8em;height:.8em;margin-right:.4em;border-radius:2px}
+.memory .tables{display:grid;grid-template-columns:repeat(auto-fit,minmax(28rem,1fr));gap:0 2rem}
+.memory table{border-collapse:collapse;width:100%}
+.memory td,.memory th{padding:.15rem .4rem;border-bottom:1px solid var(--line);text-align:left;overflow-wrap:anywhere}
+.memory th{font-weight:600;color:var(--dim)}
+.memory td.n,.memory th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums})";
 
 // For each pixel the point of the greatest total in it, so that no peak is lost.
-std::vector<MemoryByCategory> ColumnsOf(const MemoryPage& page) {
+std::vector<MemoryByCategory> ColumnsOf(const MemoryReport& report) {
   std::vector<MemoryByCategory> columns(kPlotWidth);
-  const double span = std::max<double>(1, static_cast<double>((page.end - page.begin).value));
+  const double span = std::max<double>(1, static_cast<double>((report.end() - report.begin()).value));
   const auto column_of = [&](Nanos when) {
-    const double at = static_cast<double>((when - page.begin).value) / span * kPlotWidth;
+    const double at = static_cast<double>((when - report.begin()).value) / span * kPlotWidth;
     return static_cast<size_t>(std::clamp(at, 0.0, static_cast<double>(kPlotWidth - 1)));
   };
   const auto total = [](const MemoryByCategory& bytes) { return MemoryPoint{{}, bytes}.total(); };
@@ -59,8 +61,8 @@ std::vector<MemoryByCategory> ColumnsOf(const MemoryPage& page) {
   MemoryByCategory now{};
   for (size_t column = 0; column < columns.size(); ++column) {
     MemoryByCategory most = now;
-    for (; next < page.curve.size() && column_of(page.curve[next].when) <= column; ++next) {
-      now = page.curve[next].bytes;
+    for (; next < report.curve().size() && column_of(report.curve()[next].when) <= column; ++next) {
+      now = report.curve()[next].bytes;
       most = total(now) > total(most) ? now : most;
     }
     columns[column] = most;
@@ -72,8 +74,8 @@ double HeightOf(int64_t bytes, int64_t most) {
   return most > 0 ? static_cast<double>(bytes) / static_cast<double>(most) * kPlotHeight : 0;
 }
 
-void WriteAreas(const MemoryPage& page, int64_t most, Output& out) {
-  const std::vector<MemoryByCategory> columns = ColumnsOf(page);
+void WriteAreas(const MemoryReport& report, int64_t most, Output& out) {
+  const std::vector<MemoryByCategory> columns = ColumnsOf(report);
   std::vector<int64_t> below(columns.size(), 0);
   for (const Layer& layer : kLayers) {
     std::string upper;
@@ -111,11 +113,11 @@ void WriteLines(int64_t most, Output& out) {
   }
 }
 
-void WritePlot(const MemoryPage& page, Output& out) {
-  const int64_t most = page.peak.bytes;
+void WritePlot(const MemoryReport& report, Output& out) {
+  const int64_t most = report.peak().bytes;
   out.Write(fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Memory over time by category\">\n",
                         kPlotLeft + kPlotWidth + 10, kPlotTop + kPlotHeight + kPlotBottom));
-  WriteAreas(page, most, out);
+  WriteAreas(report, most, out);
   WriteLines(most, out);
   for (int i = 0; i <= kTicks; ++i) {
     const int x = kPlotLeft + i * kPlotWidth / kTicks;
@@ -123,19 +125,19 @@ void WritePlot(const MemoryPage& page, Output& out) {
                           i == 0        ? "start"
                           : i == kTicks ? "end"
                                         : "middle",
-                          DurationText(Nanos((page.end - page.begin).value * i / kTicks))));
+                          DurationText(Nanos((report.end() - report.begin()).value * i / kTicks))));
   }
-  const double span = std::max<double>(1, static_cast<double>((page.end - page.begin).value));
-  const double x = kPlotLeft + static_cast<double>((page.peak.when - page.begin).value) / span * kPlotWidth;
+  const double span = std::max<double>(1, static_cast<double>((report.end() - report.begin()).value));
+  const double x = kPlotLeft + static_cast<double>((report.peak().when - report.begin()).value) / span * kPlotWidth;
   out.Write(
       fmt::format("<line class=\"peak\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\"><title>the peak"
                   "</title></line>\n</svg>\n",
                   x, kPlotTop, kPlotTop + kPlotHeight));
 }
 
-void WriteKey(const MemoryPage& page, Output& out) {
+void WriteKey(const MemoryReport& report, Output& out) {
   MemoryByCategory most{};
-  for (const MemoryPoint& point : page.curve) {
+  for (const MemoryPoint& point : report.curve()) {
     for (size_t i = 0; i < most.size(); ++i) {
       most[i] = std::max(most[i], point.bytes[i]);
     }
@@ -172,30 +174,35 @@ void WriteShares(std::string_view title, const std::vector<MemoryShare>& shares,
 
 }  // namespace
 
-void WriteMemoryPage(const MemoryPage& page, Output& out) {
-  const std::string title = EscapeMarkup(CleanText(page.title));
-  out.Write(
-      fmt::format("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Memory: {0}</title>"
-                  "<meta name=\"viewport\" content=\"width=device-width\"><style>{1}</style></head><body>\n"
-                  "<h1>Memory of {0}, {2}</h1>\n",
-                  title, kStyle, DeviceName(page.device)));
-  if (page.curve.empty()) {
+void WriteMemorySection(const MemoryReport& report, Output& out) {
+  const MemoryPeak& peak = report.peak();
+  out.Write(fmt::format("<div class=\"memory\"><style>{}</style>\n", kSectionStyle));
+  if (report.curve().empty()) {
     out.Write("<p>No allocation was recorded.</p>\n");
   } else {
-    out.Write(
-        fmt::format("<p>Peak: {} at {}.</p>\n", BytesText(page.peak.bytes), DurationText(page.peak.when - page.begin)));
-    WritePlot(page, out);
-    WriteKey(page, out);
+    out.Write(fmt::format("<p>Memory of {}: at most {}, {} after the begin.</p>\n", DeviceName(report.device()),
+                          BytesText(peak.bytes), DurationText(peak.when - report.begin())));
+    WritePlot(report, out);
+    WriteKey(report, out);
     out.Write("<div class=\"tables\">\n");
-    WriteShares("At the peak, by category", page.peak.by_category, page.peak.bytes, out);
-    WriteShares("At the peak, by operator", page.peak.by_operator, page.peak.bytes, out);
-    WriteShares("At the peak, by line of Python", page.peak.by_line, page.peak.bytes, out);
-    WriteShares("At the peak, the largest blocks", page.peak.largest, page.peak.bytes, out);
+    WriteShares("At the peak, by category", peak.by_category, peak.bytes, out);
+    WriteShares("At the peak, by operator", peak.by_operator, peak.bytes, out);
+    WriteShares("At the peak, by line of Python", peak.by_line, peak.bytes, out);
+    WriteShares("At the peak, the largest blocks", peak.largest, peak.bytes, out);
     out.Write("</div>\n");
   }
-  for (const std::string& note : page.notes) {
+  for (const std::string& note : report.Notes()) {
     out.Write(fmt::format("<p>{}</p>\n", EscapeMarkup(note)));
   }
+  out.Write("</div>\n");
+}
+
+void WriteMemoryPage(const std::string& title, const MemoryReport& report, Output& out) {
+  out.Write(fmt::format("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Memory: {0}</title>"
+                        "<meta name=\"viewport\" content=\"width=device-width\"><style>{1}</style></head><body>\n"
+                        "<h1>Memory of {0}</h1>\n",
+                        EscapeMarkup(CleanText(title)), kPageStyle));
+  WriteMemorySection(report, out);
   out.Write("</body></html>\n");
 }
 

@@ -1,26 +1,17 @@
-// The memory timeline as a page: an area for each category, and what was allocated at the peak. Needs no network and no
-// script.
+// The memory of PyTorch as a picture: an area for each category, and what was allocated at the peak.
+//
+// Needs no network and no script. Plain functions.
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "daemon/export/memory_curve.h"
-#include "daemon/export/memory_peak.h"
+#include "daemon/export/memory_report.h"
 #include "daemon/export/output.h"
 
 namespace ptrace_prof {
 
-struct MemoryPage {
-  std::string title;
-  TorchDevice device;
-  const std::vector<MemoryPoint>& curve;
-  const MemoryPeak& peak;
-  Nanos begin;
-  Nanos end;
-  std::vector<std::string> notes;  // sentences on what is not known
-};
-
-void WriteMemoryPage(const MemoryPage& page, Output& out);
+void WriteMemoryPage(const std::string& title, const MemoryReport& report, Output& out);
+// As a part of another page, whose style sheet has colours (--ink, --dim, --line, --bg).
+void WriteMemorySection(const MemoryReport& report, Output& out);
 
 }  // namespace ptrace_prof

@@ -8,12 +8,8 @@
 
 #include "daemon/export/format_exporter.h"
 #include "daemon/export/json_output.h"
-#include "daemon/export/memory_curve.h"
-#include "daemon/export/memory_ledger.h"
 #include "daemon/export/memory_page.h"
-#include "daemon/export/memory_peak.h"
-#include "daemon/export/number_text.h"
-#include "daemon/export/thread_stacks.h"
+#include "daemon/export/memory_report.h"
 
 namespace ptrace_prof {
 namespace {
@@ -25,25 +21,25 @@ bool EndsWith(std::string_view path, std::string_view ending) {
 class MemoryTimelineExporter : public FormatExporter {
  public:
   explicit MemoryTimelineExporter(ExportContext context)
-      : context_(std::move(context)), ledger_(context_.recording), threads_(context_.recording) {}
+      : context_(std::move(context)), report_(context_.recording, context_.stacks) {}
 
-  void OnSpan(const Span& span) override { threads_.OnSpan(span); }
-  void OnSample(TrackId track, Nanos when, StackId stack) override { threads_.OnSample(track, when, stack); }
-  void OnOperator(TrackId track, const Operator& one) override { ledger_.OnOperator(track, one); }
-  void OnAllocation(TrackId track, const Allocation& one) override { ledger_.OnAllocation(track, one); }
-  void OnHeldTensor(const HeldTensor& tensor) override { ledger_.OnHeldTensor(tensor); }
+  void OnSpan(const Span& span) override { report_.OnSpan(span); }
+  void OnSample(TrackId track, Nanos when, StackId stack) override { report_.OnSample(track, when, stack); }
+  void OnOperator(TrackId track, const Operator& one) override { report_.OnOperator(track, one); }
+  void OnAllocation(TrackId track, const Allocation& one) override { report_.OnAllocation(track, one); }
+  void OnHeldTensor(const HeldTensor& tensor) override { report_.OnHeldTensor(tensor); }
 
   Result<void> Finish() override {
-    ledger_.Finish();
-    AddNotes();
-    const TorchDevice device = MainDeviceOf(ledger_);
-    const std::vector<MemoryEvent> events = MemoryEventsOf(ledger_, device);
+    report_.Finish();
+    for (std::string& note : report_.Notes()) {
+      context_.notes.push_back(std::move(note));
+    }
     if (EndsWith(context_.output_path, ".html")) {
-      WritePage(device, MemoryCurveOf(events));
+      WriteMemoryPage(TitleOf(context_.recording, context_.options.title), report_, context_.out);
     } else if (EndsWith(context_.output_path, ".raw.json")) {
-      WriteEvents(events);
+      WriteEvents();
     } else {
-      WriteCurve(MemoryCurveOf(events));
+      WriteCurve();
     }
     return {};
   }
@@ -51,42 +47,10 @@ class MemoryTimelineExporter : public FormatExporter {
  private:
   int64_t TimeOfDay(Nanos when) const { return (when + context_.recording.clock_offset.value_or(Nanos())).value; }
 
-  void AddNotes() {
-    if (ledger_.blocks().empty()) {
-      context_.notes.push_back("The trace has no memory of PyTorch: record with --profile-memory --record-shapes.");
-    } else if (!ledger_.has_storages()) {
-      context_.notes.push_back(
-          "Only what models and optimizers hold has a category: record with --record-shapes, too, for the others.");
-    }
-    if (ledger_.left_out() > 0) {
-      context_.notes.push_back(
-          fmt::format("{} events had no room: shorten the recording.", WithCommas(ledger_.left_out())));
-    }
-    const Accounting totals = context_.recording.accounting.value_or(Accounting());
-    if (totals.operators_lost > 0) {
-      context_.notes.push_back(
-          fmt::format("{} events of PyTorch were lost while it was recorded: memory may be wrong "
-                      "from then on. Record with a larger --buffer.",
-                      WithCommas(totals.operators_lost)));
-    }
-  }
-
-  void WritePage(TorchDevice device, const std::vector<MemoryPoint>& curve) {
-    const MemoryPeak peak = PeakOf(ledger_, device, curve, threads_, context_.stacks);
-    WriteMemoryPage({.title = TitleOf(context_.recording, context_.options.title),
-                     .device = device,
-                     .curve = curve,
-                     .peak = peak,
-                     .begin = ledger_.begin(),
-                     .end = ledger_.end(),
-                     .notes = context_.notes},
-                    context_.out);
-  }
-
-  void WriteEvents(const std::vector<MemoryEvent>& events) {
+  void WriteEvents() {
     JsonOutput json(context_.out);
     json.StartArray();
-    for (const MemoryEvent& event : events) {
+    for (const MemoryEvent& event : report_.events()) {
       json.StartArray();
       json.Int64(event.action == MemoryAction::kPreexisting ? -1 : TimeOfDay(event.when));
       json.Int64(static_cast<int64_t>(event.action));
@@ -97,16 +61,16 @@ class MemoryTimelineExporter : public FormatExporter {
     json.EndArray();
   }
 
-  void WriteCurve(const std::vector<MemoryPoint>& curve) {
+  void WriteCurve() {
     JsonOutput json(context_.out);
     json.StartArray();
     json.StartArray();
-    for (const MemoryPoint& point : curve) {
+    for (const MemoryPoint& point : report_.curve()) {
       json.Int64(TimeOfDay(point.when) / 1000);
     }
     json.EndArray();
     json.StartArray();
-    for (const MemoryPoint& point : curve) {
+    for (const MemoryPoint& point : report_.curve()) {
       json.StartArray();
       json.Int64(0);
       for (const int64_t bytes : point.bytes) {
@@ -119,8 +83,7 @@ class MemoryTimelineExporter : public FormatExporter {
   }
 
   ExportContext context_;
-  MemoryLedger ledger_;
-  ThreadStacks threads_;
+  MemoryReport report_;
 };
 
 }  // namespace

@@ -71,7 +71,8 @@ function draw() {
   main.replaceChildren();
   for (const button of byId('views').children) button.setAttribute('aria-selected', String(button.dataset.view === choice.view));
   ({flame: () => drawFlame(main, false), icicle: () => drawFlame(main, true), table: () => drawTable(main),
-    sandwich: () => drawSandwich(main), gpu: () => drawGpu(main)})[choice.view]();
+    sandwich: () => drawSandwich(main), gpu: () => drawGpu(main),
+    memory: () => main.append(byId('memory').content.cloneNode(true))})[choice.view]();
   showLanes();
   showRange();
   drawTimeline();
@@ -157,7 +158,8 @@ function listen() {
 document.documentElement.dataset.theme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
 choice.byThread = byId('by-thread').checked = new Set(trace.threads.map(thread => thread.process)).size > 1;
 byId('by-line').checked = byId('hide-idle').checked = false;
-for (const button of byId('views').children) button.hidden = button.dataset.view === 'gpu' && !trace.gpu;
+const HAS = {gpu: !!trace.gpu, memory: !!byId('memory')};
+for (const button of byId('views').children) button.hidden = HAS[button.dataset.view] === false;
 if (trace.gpu && !trace.threads.length) choice.view = 'gpu';
 showHeader();
 fillThreads();
