@@ -10,10 +10,11 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import case, profiler, soak  # noqa: E402
+from support import case, profiler, rings, soak  # noqa: E402
 from support.torch_job import ALWAYS, FLOPS, MATRICES, STEPS, TorchCase  # noqa: E402
 
-CYCLES = 1000 if soak.FULL else 6
+CYCLES = 10_000 if soak.FULL else 6
+ROWS = 500 if soak.FULL else 4
 SEED = 20261128
 
 
@@ -144,6 +145,37 @@ class Killed(TorchCase):
         self.assertEqual(finished.status, 0, finished)
         self.assertRegex(finished.errors, r"[\d,]{5,} operators of PyTorch")
         self.assertUnharmed(self.target.pid)
+
+
+class Misled(TorchCase):
+    """A hook that is fed wrong places of all fields harms nothing: all rows of all versions, and nonsense."""
+    def test_no_row_harms_the_job(self):
+        before = self.ask("result")
+        moments = random.Random(SEED)
+        nonsense = [[moments.randrange(2)] + [8 * moments.randrange(40) for _ in range(6)] for _ in range(ROWS)]
+        known = [[old, index, sequence, sequence + 8, forward, handle, handle + 8]
+                 for old in (0, 1) for index, sequence in ((192, 200), (168, 176))
+                 for forward, handle in ((248, 256), (224, 232), (280, 288), (304, 312))]
+        for row in known + nonsense:
+            with self.subTest(row):
+                recording = profiler.Recording(self.target.pid, "--torch", "on", "--record-shapes", "--profile-memory",
+                                               "--duration", "10s")
+                self.addCleanup(recording.remove)
+                recording.begun()
+                rings.set_torch_row(self.target.pid, row)  # it runs nothing until then
+                self.ask("steps", 3)
+                recording.interrupt()
+                self.assertEqual(recording.wait().status, 0)
+                self.assertUnharmed(self.target.pid)
+        # It computes what it would have computed.
+        steps = 3 * len(known + nonsense)
+        after = self.ask("result")
+        self.ask("again")
+        self.ask("steps", 3)  # as it did before it was ready
+        self.assertEqual(self.ask("result"), before)
+        self.ask("steps", steps)
+        self.assertEqual(self.ask("result"), after)
+        self.assertFinishes()
 
 
 class Refused(case.Case):

@@ -64,6 +64,7 @@ static pp_torch_report begin(void) {
                                 .end = (void*)&pp_torch_on_end,
                                 .sampling_probability = 1.0,
                                 .needs_ids = 1};
+  pp_torch_self.tables->inputs_seen = 0;
   pp_torch_self.inputs = pp_torch_boot_block.flags & PP_TORCH_BOOT_INPUTS;
   callback.needs_inputs = pp_torch_self.inputs != 0;
   for (unsigned i = 0; i < PP_TORCH_SCOPES; ++i) callback.scopes[i] = 1;

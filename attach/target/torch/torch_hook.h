@@ -39,6 +39,7 @@ typedef struct pp_torch_tables {
   int32_t ring_tids[PP_MAX_RINGS];  // 0: none
   pp_torch_slot slots[PP_TORCH_SLOTS];
   // torch_inputs.c: what was learnt about tensors and lists. Threads may count at the same time: too few is no harm.
+  uint32_t inputs_seen;  // in this capture, at the place that the row says
   uint32_t tensors_seen;
   uint32_t tensors_unfit;  // a bit for each row of pp_torch_boot.tensors that does not fit
   uint32_t lists[PP_TORCH_TAGS];
@@ -97,6 +98,8 @@ void pp_torch_return_slots(void);
 // torch_inputs.c: writes the inputs that an ArrayRef<IValue> refers to. Returns the number of words. `is_safe`: the
 // address may be wrong.
 uint64_t pp_torch_inputs(const uint64_t* array, int is_safe, uint64_t* words);
+// The same, of an object's inputs where the row says that they are. It is believed once PP_PROBES objects had inputs there.
+uint64_t pp_torch_row_inputs(const uint64_t* array, uint64_t* words);
 // Copies memory that may not exist. Returns the number of bytes copied.
 uint64_t pp_torch_copy(uint64_t from, void* to, uint64_t size);
 #pragma GCC visibility pop

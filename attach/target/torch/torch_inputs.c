@@ -247,3 +247,30 @@ uint64_t pp_torch_inputs(const uint64_t* array, int is_safe, uint64_t* words) {
   if (to.count % 2) words[to.count++] = PP_TORCH_INPUT_END;
   return to.count;
 }
+
+// Whether there are inputs at `first`.
+static int are_inputs(uint64_t first, uint64_t count) {
+  uint64_t values[2 * PP_MOST_INPUTS];
+  if (first % 8 || count > PP_MOST_INPUTS ||
+      pp_torch_copy(first, values, count * PP_TORCH_VALUE_BYTES) != count * PP_TORCH_VALUE_BYTES) {
+    return 0;
+  }
+  for (uint64_t i = 0; i < count; ++i) {
+    if ((uint32_t)values[2 * i + 1] >= PP_TORCH_TAGS) return 0;
+  }
+  return 1;
+}
+
+uint64_t pp_torch_row_inputs(const uint64_t* array, uint64_t* words) {
+  pp_torch_tables* tables = pp_torch_self.tables;
+  if (pp_likely(__atomic_load_n(&tables->inputs_seen, __ATOMIC_RELAXED) >= PP_PROBES)) {
+    return pp_torch_inputs(array, 0, words);
+  }
+  if (!array[1]) return 0;
+  if (!are_inputs(array[0], array[1])) {
+    __atomic_store_n(&pp_torch_self.arena->inputs_off, 1, __ATOMIC_RELAXED);
+    return 0;
+  }
+  __atomic_fetch_add(&tables->inputs_seen, 1, __ATOMIC_RELAXED);
+  return pp_torch_inputs(array, 1, words);
+}

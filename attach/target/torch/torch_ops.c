@@ -119,7 +119,7 @@ static void write_op(pp_ring* ring, uint64_t now, const char* object, const pp_t
   uint64_t units = (sizeof *op + op->name_bytes + sizeof(pp_unit) - 1) / sizeof(pp_unit);
   if (pp_torch_self.inputs) {
     uint64_t* inputs = (uint64_t*)((char*)&said + units * sizeof(pp_unit));
-    units += pp_torch_inputs(&PP_AT(uint64_t, row->inputs), 0, inputs) * sizeof(uint64_t) / sizeof(pp_unit);
+    units += pp_torch_row_inputs(&PP_AT(uint64_t, row->inputs), inputs) * sizeof(uint64_t) / sizeof(pp_unit);
   }
   pp_torch_write(ring, now, PP_EXTENDED(PP_EXTENDED_OP, units, PP_TORCH_KEY(object)), &said, units);
 }
