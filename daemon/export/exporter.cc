@@ -187,7 +187,9 @@ Result<ExportSummary> ExportTrace(int input_fd, const ExportOptions& options, co
   const bool is_compressed = IsCompressed(output_path) && format.format != ExportFormat::kPprof;
   PP_ASSIGN_OR_RETURN(
       auto out, Output::Open(output_path, is_compressed ? Output::Compression::kGzip : Output::Compression::kNone));
-  const Factory factory = options.table ? &MakeOperatorTable : kFactories[static_cast<size_t>(format.format)];
+  const Factory factory = !options.table           ? kFactories[static_cast<size_t>(format.format)]
+                          : options.table->tensors ? &MakeTensorTable
+                                                   : &MakeOperatorTable;
   auto result =
       factory == nullptr ? CopyTrace(input_fd, *out) : ExportSpans(input_fd, factory, options, output_path, *out);
   if (result.has_error() && !out->failed()) {

@@ -56,7 +56,8 @@ struct OperatorTableOptions {
   size_t frames = 5;  // kStack: how many of each stack tell groups apart, the innermost first
   OperatorOrder order = OperatorOrder::kSelf;
   TableForm form = TableForm::kText;
-  size_t rows = 100;  // at most; 0: all
+  size_t rows = 100;     // at most; 0: all
+  bool tensors = false;  // instead of operators: those that models and optimizers hold
 };
 
 struct ExportOptions {

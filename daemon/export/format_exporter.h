@@ -34,6 +34,7 @@ class FormatExporter : public SpanSink, public GpuSink {
 
 // For ExportOptions::table.
 std::unique_ptr<FormatExporter> MakeOperatorTable(ExportContext context);
+std::unique_ptr<FormatExporter> MakeTensorTable(ExportContext context);
 
 #define PP_FORMAT(Format, ...) std::unique_ptr<FormatExporter> Make##Format##Exporter(ExportContext context);
 #define PP_COPY(Format, ...)

@@ -1,4 +1,4 @@
-// Text in HTML and SVG.
+// Text in HTML, SVG and CSV.
 #pragma once
 
 #include <string>
@@ -19,6 +19,17 @@ inline std::string EscapeMarkup(std::string_view text) {
     }
   }
   return escaped;
+}
+
+// In quotes where a reader would need them.
+inline std::string CsvText(std::string text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) {
+    return text;
+  }
+  for (size_t at = 0; (at = text.find('"', at)) != std::string::npos; at += 2) {
+    text.insert(at, 1, '"');
+  }
+  return "\"" + text + "\"";
 }
 
 }  // namespace ptrace_prof

@@ -11,6 +11,7 @@
 #include "attach/base/clean_text.h"
 #include "daemon/export/format_exporter.h"
 #include "daemon/export/json_output.h"
+#include "daemon/export/markup.h"
 #include "daemon/export/number_text.h"
 #include "daemon/export/operator_groups.h"
 #include "daemon/export/operator_totals.h"
@@ -27,17 +28,6 @@ std::string TimeText(Nanos time) {
   return micros >= 1e6   ? fmt::format("{:.3f}s", micros / 1e6)
          : micros >= 1e3 ? fmt::format("{:.3f}ms", micros / 1e3)
                          : fmt::format("{:.3f}us", micros);
-}
-
-// In quotes where a reader would need them.
-std::string CsvText(std::string text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) {
-    return text;
-  }
-  for (size_t at = 0; (at = text.find('"', at)) != std::string::npos; at += 2) {
-    text.insert(at, 1, '"');
-  }
-  return "\"" + text + "\"";
 }
 
 // What rows are grouped by, apart from the name.

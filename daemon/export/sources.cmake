@@ -33,7 +33,7 @@ pp_library(daemon/export
     export/kineto_writer.cc
     export/memory_categories.cc export/memory_curve.cc export/memory_ledger.cc export/memory_page.cc
     export/memory_report.cc
-    export/memory_peak.cc export/memory_timeline_exporter.cc export/thread_stacks.cc
+    export/memory_peak.cc export/memory_timeline_exporter.cc export/tensor_table.cc export/thread_stacks.cc
     export/number_text.cc export/kineto_operators.cc export/operator_flops.cc export/operator_groups.cc
     export/operator_table.cc export/operator_totals.cc
     export/output.cc

@@ -20,6 +20,7 @@ averages = trace.key_averages()
 shapes = trace.key_averages(group_by_input_shape=True)
 frame = trace.events().to_pandas()
 memory = trace.memory_events().to_arrow()
+tensors = trace.tensors()
 try:
     trace.key_averages(group_by_stack_n=1, group_by="module")
 except ValueError as error:
@@ -31,6 +32,7 @@ except ptrace_prof.ExportFailed as error:
 print(json.dumps({
     "counts": {row.key: row.count for row in averages},
     "flops": {row.key: row.flops for row in averages},
+    "tensors": [[row.sizes, row.type, row.of] for row in tensors if row.name == "layers.0.fc1.weight exp_avg"],
     "memory": {row.key: row.self_cpu_memory_usage for row in averages},
     "mean": all(abs(row.cpu_time * row.count - row.cpu_time_total) < 1 for row in averages),
     "shapes": {json.dumps(row.input_shapes): row.count for row in shapes if row.key == "aten::mm"},
@@ -68,6 +70,7 @@ class Client(TorchCase):
         self.assertIn("Tensor", said["overloads"])
         self.assertRegex(said["table"][0], r"^Name +Self CPU % +.*# of Calls")
         self.assertRegex(said["table"][2], rf"^aten::copy_ .* {said['counts']['aten::copy_']}\b")
+        self.assertEqual(said["tensors"], [[[256, 64], "float32", "Adam"]])
         self.assertEqual(said["frame"], [len(trace.names), ALWAYS["aten::mm"], 1050])
         self.assertEqual(said["arrow"][0], len(trace.memory))
         self.assertEqual(said["arrow"][1], sum(max(one["args"]["Bytes"], 0) for one in trace.memory))

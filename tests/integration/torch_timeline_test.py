@@ -96,6 +96,28 @@ class Timeline(TorchCase):
         self.assertNotIn("<script", page)
         self.assertNotIn("http", page.replace("http-equiv", ""))
 
+    def test_the_tensors_that_are_held(self):
+        trace = self.record("steps", STEPS, options=("--profile-memory",))
+        rows = json.loads(profiler.must("table", trace.path, "--tensors", "--format", "json", "--row-limit", 0).output)["rows"]
+        found = collections.Counter((row["role"], row["bytes"]) for row in rows)
+        self.assertEqual(sum(size * count for (role, size), count in found.items() if role == "parameter"), PARAMETERS)
+        self.assertEqual(sum(size * count for (role, size), count in found.items() if role == "optimizer_state"), STATE)
+        by_name = {(row["role"], row["name"]): row for row in rows}
+        weight = by_name["parameter", "layers.2.fc1.weight"]
+        self.assertEqual([weight[one] for one in ("of", "type", "sizes", "device", "bytes")],
+                         ["Net", "float32", "[256, 64]", "cpu", 65536])
+        # Names, addresses, types and sizes are those that the job itself sees.
+        own = {name: (kind, sizes, hex(address)) for name, kind, sizes, address in self.read("parameters")}
+        self.assertEqual({row["name"]: (f"torch.{row['type']}", json.loads(row["sizes"]), row["address"])
+                          for row in rows if row["role"] == "parameter"}, own)
+        state = by_name["optimizer_state", "head.bias exp_avg_sq"]
+        self.assertEqual([state[one] for one in ("of", "sizes")], ["Adam", "[10]"])
+        text = profiler.must("table", trace.path, "--tensors", "--row-limit", 3).output
+        self.assertIn("parameter: 527.79 KB in 20 tensors\n", text)
+        self.assertRegex(text, r"\n\d+ more rows: --row-limit shows them\.\n$")
+        lines = profiler.must("table", trace.path, "--tensors", "--format", "csv", "--row-limit", 0).output.splitlines()
+        self.assertEqual((lines[0], len(lines)), ("role,name,of,type,sizes,device,bytes,address", 1 + len(rows)))
+
     def test_without_shapes_only_what_is_held_is_known(self):
         trace = self.record("steps", STEPS, options=("--profile-memory",))
         content, said = self.export(trace, ".raw.json")

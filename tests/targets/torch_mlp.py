@@ -1,8 +1,9 @@
 """A perceptron trained with Adam, on PyTorch: `steps N` trains on the main thread, `threads N COUNT` on COUNT more at
-the same time, `profiled N FILE`, `averages N FILE` and `timeline N FILE` on the main thread under the job's own profiler, `forked N`
-in a child; `child` makes one that goes on; `hold N` and `drop` allocate and free N floats, `shared N` both, between
-processes; `again` begins anew. Answers each with `done` and what the job has to say; `result` says the sum of all
-weights, exactly, `version` that of PyTorch. Needs an interpreter with PyTorch."""
+the same time, `profiled N FILE`, `averages N FILE` and `timeline N FILE` on the main thread under the job's own
+profiler, `forked N` in a child; `child` makes one that goes on; `hold N` and `drop` allocate and free N floats, `shared
+N` both, between processes; `again` begins anew, `parameters FILE` lists the parameters. Answers each with `done` and
+what the job has to say; `result` says the sum of all weights, exactly, `version` that of PyTorch. Needs an interpreter
+with PyTorch."""
 import gzip
 import json
 import os
@@ -131,6 +132,11 @@ def main():
             averages(training, int(words[1]), words[2])
         elif words[0] == "timeline":
             timeline(training, int(words[1]), words[2])
+        elif words[0] == "parameters":
+            with open(words[1], "w") as out:
+                json.dump([[name, str(one.dtype), list(one.shape), one.untyped_storage().data_ptr() if hasattr(one,
+                            "untyped_storage") else one.storage().data_ptr()]
+                           for name, one in training.model.named_parameters()], out)
         elif words[0] == "hold":
             held.append(torch.empty(int(words[1])))
         elif words[0] == "drop":

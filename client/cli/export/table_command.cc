@@ -72,6 +72,9 @@ class TableCommand : public Command {
                                "innermost N Python frames; module and step need --mode trace)",
                                WordsOf(kGroupings)))
         ->type_name("WHAT");
+    app.add_flag("--tensors", table_.tensors,
+                 "Instead of operators: the parameters, buffers, gradients and optimizer state that were found (needs "
+                 "--profile-memory)");
     app.add_option("--sort-by", order_, fmt::format("Largest first: {} (default: self)", WordsOf(kOrders)))
         ->type_name("COLUMN");
     app.add_option("--row-limit", table_.rows, "At most that many rows; 0: all (default: 100)")

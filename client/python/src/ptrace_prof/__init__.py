@@ -11,7 +11,7 @@
 Times are seconds, as float. Every error is a PtraceProfError: see ptrace_prof.errors.
 """
 from ._async import AsyncStream
-from ._operators import KeyAverages, MemoryEvent, OperatorAverage, OperatorEvent
+from ._operators import HeldTensor, KeyAverages, MemoryEvent, OperatorAverage, OperatorEvent
 from ._sync import Stream
 from ._table import Row
 from ._tls import Tls
@@ -82,9 +82,9 @@ __all__ = [
     "AlreadyTraced", "AsyncClient", "AsyncStream", "BadOffset", "BeingTraced", "CallerUidMismatch", "Cancelled",
     "CapabilityMissing", "Capture", "CaptureExists", "CaptureNotEnded", "CaptureNotFound", "CaptureOptions",
     "Check", "Client", "CollectorFailed", "DataLoss", "DeadlineExceeded", "DiskFull", "ExportFailed", "GpuRefused",
-    "InvalidRequest", "KeyAverages", "LsmDenied", "MemoryEvent", "Node", "NotFound", "NotPython", "OperatorAverage",
-    "OperatorEvent", "PermissionDenied", "PolicyDenied", "PreconditionFailed", "ProcessList", "ProcessNotFound",
-    "ProgramNotFound", "PtraceProfError", "PythonProcess", "PythonUnsupported", "QuotaReached",
+    "HeldTensor", "InvalidRequest", "KeyAverages", "LsmDenied", "MemoryEvent", "Node", "NotFound", "NotPython",
+    "OperatorAverage", "OperatorEvent", "PermissionDenied", "PolicyDenied", "PreconditionFailed", "ProcessList",
+    "ProcessNotFound", "ProgramNotFound", "PtraceProfError", "PythonProcess", "PythonUnsupported", "QuotaReached",
     "RemoteDebugDisabled", "ResourceExhausted", "Row", "SampleBatch", "SampledThread", "SeccompDenied",
     "StackFrame", "State", "StepSchedule", "StorageFailed", "Stream", "TargetExeced", "TargetExited", "TargetGone",
     "TargetIdle", "TargetNotDumpable", "ThreadStack", "Tls", "Totals", "Trace", "TracingRefused", "Unavailable",

@@ -75,6 +75,21 @@ class MemoryEvent:
     total_reserved: int      #: by a caching allocator
 
 
+@dataclass(frozen=True)
+class HeldTensor:
+    """A tensor that a model or an optimizer of the job held."""
+
+    role: str                #: "parameter", "buffer", "gradient" or "optimizer_state"
+    name: str                #: "layers.0.weight"; of optimizer state with its key: "layers.0.weight exp_avg"
+    of: str                  #: the class of the outermost module, or of the optimizer
+    type: str                #: "float32"
+    sizes: list[int]
+    device: str              #: "cpu", "cuda:0"
+    bytes: int               #: of its storage, which other tensors may share
+    address: int             #: likewise
+    pid: int
+
+
 class Rows(list[T], Generic[T]):
     """A list of rows of one kind."""
 
@@ -150,6 +165,12 @@ def _memory(event: dict[str, Any]) -> MemoryEvent:
         pid=event["pid"], thread=event["tid"], start_us=event["ts"], address=known["Addr"], bytes=known["Bytes"],
         device_type=known["Device Type"], device_index=known["Device Id"], total_allocated=known["Total Allocated"],
         total_reserved=known["Total Reserved"])
+
+
+def tensors(trace: bytes) -> Rows[HeldTensor]:
+    rows = json.loads(_program.table(trace, "--tensors", "--format", "json", "--row-limit", "0"))["rows"]
+    return Rows(HeldTensor, (HeldTensor(**{**row, "sizes": json.loads(row["sizes"]), "address": int(row["address"], 16)})
+                             for row in rows))
 
 
 def events(trace: bytes) -> Rows[OperatorEvent]:

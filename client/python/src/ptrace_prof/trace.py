@@ -9,7 +9,7 @@ from typing import Optional, Union
 from . import _notebook, _operators, _program
 from ._calls import call_rows
 from ._failure import Failure
-from ._operators import KeyAverages, MemoryEvent, OperatorEvent, Rows
+from ._operators import HeldTensor, KeyAverages, MemoryEvent, OperatorEvent, Rows
 from ._stacks import Stack, count_stacks
 from ._table import Row, check_by, rows_of
 from .model import Capture
@@ -107,6 +107,13 @@ class Trace:
     def memory_events(self) -> Rows[MemoryEvent]:
         """Returns what PyTorch allocated and freed (recorded with profile_memory). Raises as events() does."""
         return _operators.memory_events(self.data)
+
+    def tensors(self) -> Rows[HeldTensor]:
+        """Returns the parameters, buffers, gradients and optimizer state that were found (recorded with profile_memory).
+
+        Raises ProgramNotFound, and ExportFailed where the trace has none.
+        """
+        return _operators.tensors(self.data)
 
     def _stacks(self) -> dict[Stack, int]:
         if self._counts is None:
