@@ -169,7 +169,8 @@ def _memory(event: dict[str, Any]) -> MemoryEvent:
 
 def tensors(trace: bytes) -> Rows[HeldTensor]:
     rows = json.loads(_program.table(trace, "--tensors", "--format", "json", "--row-limit", "0"))["rows"]
-    return Rows(HeldTensor, (HeldTensor(**{**row, "sizes": json.loads(row["sizes"]), "address": int(row["address"], 16)})
+    return Rows(HeldTensor, (HeldTensor(**{**row, "sizes": json.loads(row["sizes"]),
+                                           "address": int(row["address"], 16)})
                              for row in rows))
 
 

@@ -109,7 +109,7 @@ class Trace:
         return _operators.memory_events(self.data)
 
     def tensors(self) -> Rows[HeldTensor]:
-        """Returns the parameters, buffers, gradients and optimizer state that were found (recorded with profile_memory).
+        """Returns the parameters, buffers, gradients and optimizer state found (recorded with profile_memory).
 
         Raises ProgramNotFound, and ExportFailed where the trace has none.
         """
