@@ -102,9 +102,9 @@ typedef struct pp_channel {
   uint64_t events_without_ring;  // no ring was free for that thread; once one is, the loss becomes a gap in that ring
 
   // Written by the collector.
-  uint64_t lease;           // clock value after which the stub leaves on its own
-  uint64_t leave;           // != 0: leave at the next event; checked while unarmed, and when the lease is over
-  uint64_t module_code[8];  // code objects whose first local is recorded (PP_TAG_SELF); the list ends at the first 0
+  uint64_t lease;         // clock value after which the stub leaves on its own
+  uint64_t leave;         // != 0: leave at the next event; checked while unarmed, and when the lease is over
+  uint64_t self_code[8];  // code objects whose first local is recorded (PP_TAG_SELF); the list ends at the first 0
 
   // Written by the target before `state` becomes READY, and never after.
   pp_cost frame_cost;  // of START and RETURN
@@ -120,7 +120,7 @@ typedef struct pp_channel {
 PP_STATIC_ASSERT(offsetof(pp_channel, nonce) == 24, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_channel, state) == 64, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_channel, lease) == 96, "fixed");
-PP_STATIC_ASSERT(offsetof(pp_channel, module_code) == 112, "fixed");
+PP_STATIC_ASSERT(offsetof(pp_channel, self_code) == 112, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_channel, frame_cost) == 176, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_channel, watches_code) == 208, "fixed");
 PP_STATIC_ASSERT(sizeof(pp_channel) == 240, "fixed");

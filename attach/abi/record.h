@@ -34,7 +34,7 @@ PP_STATIC_ASSERT(sizeof(pp_record) == 16, "four records to a cache line");
   X(with, C_RAISE, 9, PP_OF_CALL | PP_ENDS)                                                                            \
   /* Value: address of the frame; after START, RESUME, THROW, YIELD, RETURN, UNWIND of generators. */                  \
   X(with, FRAME, 10, PP_SAYS_MORE)                                                                                     \
-  /* After START of one of pp_channel.module_code, value: its first local (an nn.Module). After a C_CALL, value: the   \
+  /* After START of one of pp_channel.self_code, value: its first local (an nn.Module …). After a C_CALL, value: the \
      class that has the called method; for a callable without CODE that is not a class, its class. For a method whose  \
      PyMethodDef belongs to one class only, not after each call. */                                                    \
   X(with, SELF, 11, PP_SAYS_MORE)                                                                                      \

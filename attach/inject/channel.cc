@@ -160,9 +160,9 @@ void Channel::AskToLeave(const UniqueFd& file) {
   ::munmap(begin, sizeof(pp_channel));
 }
 
-void Channel::SetModuleCode(size_t index, RemoteAddr code) {
-  if (index < std::size(head().module_code)) {
-    Store(head().module_code[index], code.value);
+void Channel::WantSelf(size_t index, RemoteAddr code) {
+  if (index < std::size(head().self_code)) {
+    Store(head().self_code[index], code.value);
   }
 }
 

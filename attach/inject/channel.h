@@ -90,7 +90,7 @@ class Channel {
   // TRACER_LOST: the page that the target names is not its private page.
   Result<void> Arm(RemoteMemory& memory, RemoteWriter& writer);
   Result<void> Disarm(RemoteMemory& memory, RemoteWriter& writer);
-  void SetModuleCode(size_t index, RemoteAddr code);
+  void WantSelf(size_t index, RemoteAddr code);
   // Takes effect a moment later. Returns false if there is no table, or no room in it for this code.
   bool Mute(RemoteAddr code, const CodeFields& fields, MutedEvents events);
   EventTicks event_ticks() const;

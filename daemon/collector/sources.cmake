@@ -15,12 +15,12 @@ pp_library(daemon/collector
           collector/gpu/gpu_names.cc collector/gpu/gpu_operation_name.cc collector/gpu/gpu_shim_boot.cc
           collector/gpu/gpu_silence.cc collector/gpu/gpu_status.cc collector/gpu/gpu_time_check.cc
           collector/target/interpreter_watch.cc collector/calls/landmarks.cc
-          collector/sample/locals_reader.cc collector/calls/mapped_functions.cc collector/calls/module_call.cc collector/target/opened_process.cc collector/sample/pacer.cc collector/target/patient_open.cc
+          collector/sample/locals_reader.cc collector/calls/mapped_functions.cc collector/calls/known_methods.cc collector/target/opened_process.cc collector/sample/pacer.cc collector/target/patient_open.cc
           collector/sample/process_sampler.cc collector/sample/round_times.cc
           collector/sample/process_tree.cc collector/sample/python_descendants.cc collector/target/python_traits.cc collector/sample/sample_buffer.cc collector/target/script_keeper.cc collector/target/stack_history.cc
           collector/target/frame_codes.cc collector/sample/instant_reader.cc collector/sample/instant_reader_together.cc collector/target/stack_builder.cc collector/sample/standstill.cc
           collector/sample/stop_times.cc
-          collector/target/start_wait.cc collector/calls/step_marker.cc collector/calls/sampled_instead.cc collector/calls/stub_boot.cc
+          collector/target/start_wait.cc collector/calls/step_calls.cc collector/calls/step_marker.cc collector/calls/sampled_instead.cc collector/calls/stub_boot.cc
           collector/torch/torch_blocks.cc collector/torch/torch_boot.cc collector/torch/torch_capture.cc collector/torch/torch_decoder.cc collector/torch/torch_inputs.cc
           collector/torch/torch_memory_slots.cc collector/torch/torch_merge.cc collector/torch/torch_rows.cc collector/torch/torch_storages.cc
           collector/torch/held_tensor_watch.cc collector/torch/held_tensors.cc collector/torch/torch_classes.cc collector/torch/torch_objects.cc collector/torch/torch_tensors.cc

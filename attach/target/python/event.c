@@ -7,7 +7,7 @@ enum { PP_MAX_ASKED = 8 };
 
 // The first local of a frame that begins, if the collector wants it for this code; else 0.
 static uint64_t asked_self(pp_address thread, pp_address code) {
-  const uint64_t* asked = pp_self.channel->module_code;
+  const uint64_t* asked = pp_self.channel->self_code;
   for (unsigned i = 0; i < PP_MAX_ASKED && asked[i] != 0; ++i) {
     if (asked[i] == code) {
       const uint64_t local = PP_FIELD(uint64_t, py_current_frame(thread), frame_locals);

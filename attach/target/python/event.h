@@ -108,7 +108,7 @@ static inline __attribute__((always_inline)) int pp_record_quickly(pp_address th
   const pp_private* page = __atomic_load_n(&pp_self.private_page, __ATOMIC_ACQUIRE);
   if (pp_unlikely(!page || __atomic_load_n(&page->armed, __ATOMIC_RELAXED) != 1)) return 0;
   if (pp_unlikely(pp_self.is_special) && pp_is_special(tag, value)) return 0;
-  if (tag == PP_TAG_START && pp_unlikely(pp_self.channel->module_code[0] != 0)) return 0;
+  if (tag == PP_TAG_START && pp_unlikely(pp_self.channel->self_code[0] != 0)) return 0;
   const uint64_t time = pp_ticks();
   const pp_slot* slot = &pp_self.tables->slots[pp_hash(thread)];
   if (pp_unlikely(__atomic_load_n(&slot->thread_state, __ATOMIC_RELAXED) != thread ||
@@ -135,7 +135,7 @@ static inline __attribute__((always_inline)) int pp_frame_quickly(pp_address thr
 
 // A frame of `code` begins or stops running.
 static inline __attribute__((always_inline)) void pp_frame_event(pp_address thread, unsigned tag, pp_address code) {
-  const int asked = tag == PP_TAG_START && (pp_self.channel->module_code[0] != 0 || !py_is_function(code));
+  const int asked = tag == PP_TAG_START && (pp_self.channel->self_code[0] != 0 || !py_is_function(code));
   if (pp_unlikely(asked || py_may_suspend(code))) {
     pp_record_frame(thread, tag, code);
   } else {

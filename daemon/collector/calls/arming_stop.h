@@ -23,7 +23,7 @@
 namespace ptrace_prof {
 
 struct CalledModule {
-  size_t frame;     // index of the frame whose code is one of module_codes
+  size_t frame;     // index of the frame whose code is one of self_codes
   RemoteAddr self;  // its first local
 };
 
@@ -42,7 +42,7 @@ struct ThreadsToArm {
   InterpreterWatch& watch;
   ThreadRoster& roster;
   uint32_t max_depth;
-  std::span<const RemoteAddr> module_codes;
+  std::span<const RemoteAddr> self_codes;
 };
 
 struct ArmingStop {

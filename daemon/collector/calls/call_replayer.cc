@@ -1,6 +1,7 @@
 #include "daemon/collector/calls/call_replayer.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ptrace_prof {
 namespace {
@@ -29,9 +30,8 @@ CallReplayer::CallReplayer(CallContext& context, CallSink& sink, Nanos begin)
 
 void CallReplayer::Start(const ThreadSnapshot& snapshot) {
   for (const SnapshotFrame& frame : snapshot.frames) {
-    const CalledName name = frame.is_ours         ? CalledName{FrameId(), kOurOwn}
-                            : frame.self.IsNull() ? context_.names.OfCode(frame.code, snapshot.when)
-                                                  : context_.names.OfModule(frame.code, frame.self, snapshot.when);
+    const CalledName name =
+        frame.is_ours ? CalledName{FrameId(), kOurOwn} : NameOf(frame.code, frame.self, snapshot.when);
     PushNamed({.identity = frame.code.value, .address = frame.address.value}, name, CallEntry::kRunning, last_);
   }
   if (stack_.empty() || overflow_ > 0) {
@@ -153,11 +153,20 @@ void CallReplayer::SettleBegin(uint32_t tag, Nanos when) {
     const RemoteAddr frame(pending_.frame);
     call.generator = tag == PP_TAG_START ? context_.generators.Begin(frame) : context_.generators.Of(frame);
   }
-  const RemoteAddr code(pending_.value);
-  const uint64_t ticks = PP_WHEN(pending_.when_tag);
-  const CalledName name = pending_.self != 0 ? context_.names.OfModule(code, RemoteAddr(pending_.self), ticks)
-                                             : context_.names.OfCode(code, ticks);
+  const CalledName name = NameOf(RemoteAddr(pending_.value), RemoteAddr(pending_.self), PP_WHEN(pending_.when_tag));
   PushNamed(call, name, EntryOf(tag), when);
+}
+
+// `self`: its first local; null: not reported.
+CalledName CallReplayer::NameOf(RemoteAddr code, RemoteAddr self, uint64_t when) {
+  if (self.IsNull()) {
+    return context_.names.OfCode(code, when);
+  }
+  if (context_.steps.RoleOf(code.value) == StepRole::kOptimizer) {
+    optimizer_ = self;
+    return context_.names.OfCode(code, when);
+  }
+  return context_.names.OfModule(code, self, when);
 }
 
 RemoteAddr CallReplayer::FrameOfFirst() const {
@@ -389,7 +398,21 @@ void CallReplayer::Pop(CallExit exit, Nanos when) {
   if (context_.budget != nullptr && call.kind == Kind::kPython && !call.called) {
     context_.budget->OnLeafEnd(RemoteAddr(call.identity));
   }
-  if (call.identity == context_.step_code.value && call.identity != 0 && exit == CallExit::kReturn) {
+  if (call.kind == Kind::kPython && context_.steps.RoleOf(call.identity) == StepRole::kStep) {
+    OnStep(exit, when);
+  }
+}
+
+// A call of a step function has ended.
+void CallReplayer::OnStep(CallExit exit, Nanos when) {
+  const bool is_within_another = std::ranges::any_of(stack_, [this](const Call& call) {
+    return call.kind == Kind::kPython && context_.steps.RoleOf(call.identity) == StepRole::kStep;
+  });
+  if (is_within_another || exit == CallExit::kYield) {
+    return;
+  }
+  const RemoteAddr optimizer = std::exchange(optimizer_, RemoteAddr());
+  if (exit == CallExit::kReturn && context_.steps.OnStep(this, optimizer)) {
     sink_.StepEnded(when);
   }
 }

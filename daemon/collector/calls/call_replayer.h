@@ -41,6 +41,7 @@
 #include "daemon/collector/calls/call_sink.h"
 #include "daemon/collector/calls/extended_record.h"
 #include "daemon/collector/calls/generator_ids.h"
+#include "daemon/collector/calls/step_calls.h"
 #include "daemon/collector/calls/tick_map.h"
 
 namespace ptrace_prof {
@@ -49,7 +50,7 @@ namespace ptrace_prof {
 struct SnapshotFrame {
   RemoteAddr code;
   RemoteAddr address;         // address of the frame; null: not known
-  RemoteAddr self;            // the called nn.Module; null: none
+  RemoteAddr self;            // the called nn.Module, or the optimizer; null: none
   bool at_beginning = false;  // at the place where its START or RESUME is reported
   bool is_ours = false;       // of Python source that loaded our stub: not shown
 };
@@ -96,7 +97,7 @@ struct CallContext {
   CallNames& names;
   GeneratorIds generators;
   CallCounts counts;
-  RemoteAddr step_code;   // a return from this code object ends a step of the job; null: none
+  StepCalls steps;
   size_t open_calls = 0;  // of all threads
   CallBudget* budget = nullptr;
 };
@@ -155,6 +156,8 @@ class CallReplayer {
   void Settle();
   void SettleBegin(uint32_t tag, Nanos when);
   void SettleEnd(uint32_t tag, Nanos when);
+  CalledName NameOf(RemoteAddr code, RemoteAddr self, uint64_t when);
+  void OnStep(CallExit exit, Nanos when);
   bool Adopt(uint32_t tag);
   RemoteAddr FrameOfFirst() const;
   void DropReturned(Nanos when);
@@ -200,6 +203,7 @@ class CallReplayer {
   bool in_gap_ = false;
   Nanos gap_from_;
   uint64_t gap_events_ = 0;
+  RemoteAddr optimizer_;  // the last to report its step
   RemoteAddr first_frame_;
   bool is_first_ = true;         // the snapshot's top was not compared yet
   bool top_may_report_ = false;  // a first START or RESUME would be that of the snapshot's top

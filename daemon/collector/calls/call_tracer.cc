@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "daemon/collector/calls/module_call.h"
+#include "daemon/collector/calls/known_methods.h"
 #include "daemon/collector/target/patient_open.h"
 #include "symbolizer/cpython/version_table.h"
 
@@ -14,7 +14,7 @@ namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kEntryPatience = Nanos::FromSeconds(10);
-constexpr size_t kMaxModuleCodes = std::size(pp_channel{}.module_code);
+constexpr size_t kMaxSelfCodes = std::size(pp_channel{}.self_code);
 constexpr size_t kRecordsAtOnce = 2048;  // 32 KiB: what was copied is still in the cache when it is read
 constexpr size_t kTurn = 65'536;         // records of a ring, while threads wait for room in others
 
@@ -55,7 +55,7 @@ CallTracer::CallTracer(OpenedProcess process, const CaptureContext& context)
       calls_{.names = names_,
              .generators = {},
              .counts = {},
-             .step_code = {},
+             .steps = {},
              .budget = budget_.IsInUse() ? &budget_ : nullptr},
       steps_(context.request.spec().trace()),
       threads_(context, {pid_, process_.python.layout, roster_, watch_, codes_, calls_, steps_}),
@@ -65,12 +65,11 @@ CallTracer::~CallTracer() = default;
 
 // Runs before the first record, so that the first call of a module has its name. If the job imports PyTorch later,
 // landmarks_ finds the calls.
-void CallTracer::FindModuleCalls() {
+void CallTracer::FindLandmarks() {
   for (const InterpreterView& view : watch_.interpreters()) {
     if (view.entry.id == kMainInterpreter) {
-      if (const auto code = FindModuleCall(stub_.space(), process_.python.layout, view.entry.address)) {
-        OnLandmark(Landmark::kModuleCall, *code);
-      }
+      FindKnownMethods(stub_.space(), process_.python.layout, view.entry.address,
+                       [this](Landmark landmark, RemoteAddr code) { OnLandmark(landmark, code); });
     }
   }
 }
@@ -84,9 +83,9 @@ Result<void> CallTracer::Arm() {
   stub_.clock().AddAnchor();
   ArmingInstant at;
   at.rings.reserve(rings_.size());
-  FindModuleCalls();
+  FindLandmarks();
   const ThreadsToArm threads{
-      pid_, stub_.memory(), process_.python.layout, watch_, roster_, DepthOf(context_.request), module_codes_};
+      pid_, stub_.memory(), process_.python.layout, watch_, roster_, DepthOf(context_.request), self_codes_};
   auto stop = ArmUnderStop(threads, [&]() -> Result<void> {
     at.rings.clear();  // of an earlier try
     for (const RingReader& ring : channel.rings()) {
@@ -114,26 +113,28 @@ void CallTracer::TakeTenant(Ring& ring, const RingFacts& facts) {
 }
 
 void CallTracer::OnLandmark(Landmark landmark, RemoteAddr code) {
-  switch (landmark) {
-    case Landmark::kInnerModuleCall:
-      if (!module_codes_.empty()) {
-        break;
-      }
-      [[fallthrough]];
-    case Landmark::kModuleCall:
-      if (module_codes_.size() < kMaxModuleCodes && std::ranges::find(module_codes_, code) == module_codes_.end()) {
-        stub_.channel().SetModuleCode(module_codes_.size(), code);
-        module_codes_.push_back(code);
-      }
-      break;
-    case Landmark::kOptimizerStep: calls_.step_code = code; break;
+  calls_.steps.Know(code, landmark == Landmark::kStep        ? StepRole::kStep
+                          : landmark == Landmark::kOptimizer ? StepRole::kOptimizer
+                                                             : StepRole::kNone);
+  const bool is_module_call =
+      landmark == Landmark::kModuleCall || (landmark == Landmark::kInnerModuleCall && !knows_module_call_);
+  if (is_module_call || landmark == Landmark::kOptimizer) {
+    WantSelf(code);
+    knows_module_call_ = knows_module_call_ || is_module_call;
+  }
+}
+
+void CallTracer::WantSelf(RemoteAddr code) {
+  if (self_codes_.size() < kMaxSelfCodes && std::ranges::find(self_codes_, code) == self_codes_.end()) {
+    stub_.channel().WantSelf(self_codes_.size(), code);
+    self_codes_.push_back(code);
   }
 }
 
 // From now on the interpreter reports no events of the function, if it can switch single functions off.
 bool CallTracer::Mute(RemoteAddr code, MutedEvents events) {
   const CodeId id = codes_.Find(code.value);
-  if (id == kNoCode || code == calls_.step_code) {  // its calls are steps, even if they are not shown
+  if (id == kNoCode || calls_.steps.RoleOf(code.value) != StepRole::kNone) {  // counts even if it is not shown
     return false;
   }
   const CodeInfo& info = codes_.info(id);

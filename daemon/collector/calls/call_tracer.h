@@ -78,7 +78,8 @@ class CallTracer {
   CallTracer(OpenedProcess process, const CaptureContext& context);
   void TakeTenant(Ring& ring, const RingFacts& facts);
   void OnLandmark(Landmark landmark, RemoteAddr code);
-  void FindModuleCalls();
+  void FindLandmarks();
+  void WantSelf(RemoteAddr code);
   void LeaveOut(RemoteAddr code, LeftOutBy by);
   bool Mute(RemoteAddr code, MutedEvents events);
   CallBudget::World BudgetWorld();
@@ -101,8 +102,9 @@ class CallTracer {
   CallNames names_;
   CallContext calls_;
   StepMarker steps_;
-  std::optional<size_t> step_ring_;  // index of the ring whose thread takes the steps
-  std::vector<RemoteAddr> module_codes_;
+  std::optional<size_t> step_ring_;     // index of the ring whose thread takes the steps
+  std::vector<RemoteAddr> self_codes_;  // whose first local is wanted
+  bool knows_module_call_ = false;
   Nanos begin_;
   Nanos arming_stop_;
   std::vector<Ring> rings_;

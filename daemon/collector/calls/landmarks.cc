@@ -18,22 +18,32 @@ constexpr Row kRows[] = {
     {"Module._call_impl", "/torch/nn/modules/module.py", Landmark::kInnerModuleCall},
     {"_call_impl", "/torch/nn/modules/module.py", Landmark::kInnerModuleCall},
     // Wraps the step of every optimizer (torch/optim/optimizer.py, profile_hook_step).
-    {"Optimizer.profile_hook_step.<locals>.wrapper", "/torch/optim/optimizer.py", Landmark::kOptimizerStep},
+    {"Optimizer.profile_hook_step.<locals>.wrapper", "/torch/optim/optimizer.py", Landmark::kStep},
     {"Optimizer._hook_for_profile.<locals>.profile_hook_step.<locals>.wrapper", "/torch/optim/optimizer.py",
-     Landmark::kOptimizerStep},
-    {"wrapper", "/torch/optim/optimizer.py", Landmark::kOptimizerStep},
+     Landmark::kStep},
+    {"wrapper", "/torch/optim/optimizer.py", Landmark::kStep},
+    {"Optimizer._optimizer_step_code", "/torch/optim/optimizer.py", Landmark::kOptimizer},
+    {"_optimizer_step_code", "/torch/optim/optimizer.py", Landmark::kOptimizer},
+    // DeepSpeed steps its optimizer once for each part of the parameters.
+    {"DeepSpeedEngine._take_model_step", "/deepspeed/runtime/engine.py", Landmark::kStep},
+    {"_take_model_step", "/deepspeed/runtime/engine.py", Landmark::kStep},
 };
+
+Landmark MeaningOf(const Frame& frame) {
+  for (const Row& row : kRows) {
+    if (frame.function == row.function && frame.file.ends_with(row.file_end)) {
+      return row.meaning;
+    }
+  }
+  return Landmark::kNone;
+}
 
 }  // namespace
 
 std::optional<Frame> Landmarks::Code(RemoteAddr code) {
   auto frame = objects_.Code(code);
   if (frame.has_value()) {
-    for (const Row& row : kRows) {
-      if (frame->function == row.function && frame->file.ends_with(row.file_end)) {
-        found_(row.meaning, code);
-      }
-    }
+    found_(MeaningOf(*frame), code);
   }
   return frame;
 }

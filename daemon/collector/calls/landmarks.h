@@ -1,5 +1,5 @@
-// Recognizes code objects of a traced target with a special meaning: the calls of nn.Modules and the steps of an
-// optimizer.
+// Recognizes code objects of a traced target with a special meaning: the calls of nn.Modules and the steps of the job's
+// loop.
 //
 // Stands between CallNames and its CalledObjects, and sees every code object when it gets its name, once each and
 // before its first call is replayed. One per traced process; one thread.
@@ -12,14 +12,16 @@
 namespace ptrace_prof {
 
 enum class Landmark : uint8_t {
+  kNone,
   kModuleCall,       // its first local is the nn.Module
   kInnerModuleCall,  // the same, unless a kModuleCall called it (module_call.h)
-  kOptimizerStep,    // its return ends a step of the job
+  kStep,             // an outermost call of it is a step of the job's loop
+  kOptimizer,        // each step of an optimizer calls it; its first local is the optimizer
 };
 
 class Landmarks final : public CalledObjects {
  public:
-  // `found` may be called again if a code object is created anew.
+  // `found` is called for each code object, and again if it is created anew.
   Landmarks(CalledObjects& objects, std::function<void(Landmark, RemoteAddr code)> found)
       : objects_(objects), found_(std::move(found)) {}
 

@@ -11,9 +11,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "attach/base/types.h"
+#include "daemon/trace/write/trace_writer.h"
 #include "rpc/messages/step_schedule.h"
 
 namespace ptrace_prof {
@@ -43,6 +45,12 @@ class StepMarker {
   bool is_on_at_first() const { return is_on_at_first_; }
   std::span<const Turn> turns() const { return turns_; }  // ordered by time; only appended to
 
+  // The running step is marked on this thread. Returns the thread on which the one before was, if that is another.
+  std::optional<ThreadHandle> MarkOn(ThreadHandle thread) {
+    const std::optional<ThreadHandle> before = std::exchange(marked_on_, thread);
+    return before == thread ? std::nullopt : before;
+  }
+
   // The running step; nullopt before the first end.
   std::optional<uint64_t> step() const { return step_; }
   StepAction action() const { return action_; }
@@ -67,6 +75,7 @@ class StepMarker {
   uint64_t recorded_ = 0;
   std::vector<Turn> turns_;
   std::vector<Stretch> stretches_;
+  std::optional<ThreadHandle> marked_on_;
 };
 
 }  // namespace ptrace_prof

@@ -19,10 +19,10 @@ void DropUnborn(const ThreadsToArm& from, std::vector<RawFrame>& frames) {
 }
 
 void CopyModules(const ThreadsToArm& from, ThreadAtArming& thread) {
-  for (size_t i = 0; !from.module_codes.empty() && i < thread.frames.size(); ++i) {
+  for (size_t i = 0; !from.self_codes.empty() && i < thread.frames.size(); ++i) {
     const RawFrame& frame = thread.frames[i];
     uint64_t self = 0;
-    if (std::ranges::find(from.module_codes, RemoteAddr(frame.code)) != from.module_codes.end() &&
+    if (std::ranges::find(from.self_codes, RemoteAddr(frame.code)) != from.self_codes.end() &&
         from.memory.ReadValue(RemoteAddr(frame.address) + from.layout.frame_locals, &self) == ReadStatus::kOk) {
       thread.modules.push_back({i, RemoteAddr(self & ~from.layout.frame_tag_mask)});
     }

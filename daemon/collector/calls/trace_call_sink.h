@@ -25,6 +25,9 @@ class TraceCallSink final : public CallSink {
       return;
     }
     steps_->OnStepEnd(when);
+    if (const auto before = steps_->MarkOn(thread_)) {
+      writer_.EndStep(*before, when);
+    }
     if (steps_->is_recording() && !steps_->is_over()) {
       writer_.BeginStep(thread_, when, *steps_->step());
     } else {

@@ -180,12 +180,12 @@ TEST_F(ChannelTest, WithoutATableNothingIsMuted) {
 TEST_F(ChannelTest, ReportsTheStubWhatItShallDo) {
   Channel channel = Open();
   channel.RenewLease(99);
-  channel.SetModuleCode(7, RemoteAddr(5));
-  channel.SetModuleCode(8, RemoteAddr(6));
+  channel.WantSelf(7, RemoteAddr(5));
+  channel.WantSelf(8, RemoteAddr(6));
   channel.AskToLeave();
   EXPECT_EQ(memory_.head().lease, 99U);
   EXPECT_EQ(memory_.head().leave, 1U);
-  EXPECT_EQ(memory_.head().module_code[7], 5U);
+  EXPECT_EQ(memory_.head().self_code[7], 5U);
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ add_executable(daemon_collect_test
   unit/daemon/collector/sample/read_plan_test.cc
   unit/daemon/collector/calls/sampled_instead_test.cc
   unit/daemon/collector/calls/step_gate_test.cc
+  unit/daemon/collector/calls/step_calls_test.cc
   unit/daemon/collector/calls/step_marker_test.cc
   unit/daemon/collector/target/thread_table_test.cc
   unit/daemon/collector/calls/tick_clock_test.cc)

@@ -374,9 +374,31 @@ TEST_F(CallReplayerTest, CallsThatAreNotToBeShownStillNest) {
 }
 
 TEST_F(CallReplayerTest, TheStepFunctionsReturnEndsAStep) {
-  context.step_code = RemoteAddr('s');
+  context.steps.Know(RemoteAddr('s'), StepRole::kStep);
   EXPECT_EQ(Replay({{PP_TAG_START, 's'}, {PP_TAG_RETURN, 's'}, {PP_TAG_START, 's'}, {PP_TAG_UNWIND, 's'}}),
             "1(s 2) 2step 3(s 4)unwind");
+}
+
+TEST_F(CallReplayerTest, OfStepsWithinEachOtherTheOutermostCounts) {
+  context.steps.Know(RemoteAddr('s'), StepRole::kStep);
+  context.steps.Know(RemoteAddr('t'), StepRole::kStep);
+  EXPECT_EQ(Replay({{PP_TAG_START, 's'}, {PP_TAG_START, 't'}, {PP_TAG_RETURN, 't'}, {PP_TAG_RETURN, 's'}}),
+            "1(s 2(t 3) 4) 4step");
+}
+
+TEST_F(CallReplayerTest, APassEndsWhenAnOptimizerStepsAgain) {
+  context.steps.Know(RemoteAddr('s'), StepRole::kStep);
+  context.steps.Know(RemoteAddr('o'), StepRole::kOptimizer);
+  const auto step_of = [](uint64_t optimizer) {
+    return std::vector<Said>{
+        {PP_TAG_START, 's'}, {PP_TAG_START, 'o'}, {PP_TAG_SELF, optimizer}, {PP_TAG_RETURN, 'o'}, {PP_TAG_RETURN, 's'}};
+  };
+  std::vector<Said> said;
+  for (const uint64_t optimizer : {5, 6, 5, 6}) {
+    const auto one = step_of(optimizer);
+    said.insert(said.end(), one.begin(), one.end());
+  }
+  EXPECT_EQ(Replay(said), "1(s 2(o 3) 4) 4step 5(s 6(o 7) 8) 9(s 10(o 11) 12) 12step 13(s 14(o 15) 16)");
 }
 
 TEST_F(CallReplayerTest, DeepRecursionIsBounded) {

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "attach/proc/process_memory.h"
-#include "daemon/collector/calls/module_call.h"
+#include "daemon/collector/calls/known_methods.h"
 #include "symbolizer/cpython/python_process.h"
 #include "tests/unit/symbolizer/cpython/interpreters.h"
 
@@ -17,6 +17,17 @@ namespace {
 std::string TextOf(const char* path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void ExpectKnownMethods(RemoteMemory& memory, const PythonProcess& process, RemoteAddr call, RemoteAddr step) {
+  RemoteAddr interpreter;
+  const Layout& layout = process.layout;
+  ASSERT_EQ(memory.ReadValue(process.runtime + layout.runtime_interpreters_main, &interpreter.value), ReadStatus::kOk);
+  std::vector<std::pair<Landmark, RemoteAddr>> found;
+  const auto note = [&](Landmark landmark, RemoteAddr code) { found.emplace_back(landmark, code); };
+  FindKnownMethods(memory, layout, interpreter, note);
+  FindKnownMethods(memory, layout, RemoteAddr(8), note);
+  EXPECT_EQ(found, (std::vector{std::pair(Landmark::kModuleCall, call), std::pair(Landmark::kOptimizer, step)}));
 }
 
 class TargetObjectsTest : public testing::TestWithParam<Interpreter> {};
@@ -39,13 +50,8 @@ TEST_P(TargetObjectsTest, AreCalledWhatTheyAre) {
     std::string name;
     line >> kind >> first.value >> second.value;
     std::getline(line >> std::ws, name);
-    if (kind == "where_modules_are_called") {
-      RemoteAddr interpreter;
-      const Layout& layout = process.value().layout;
-      ASSERT_EQ(memory.ReadValue(process.value().runtime + layout.runtime_interpreters_main, &interpreter.value),
-                ReadStatus::kOk);
-      EXPECT_EQ(FindModuleCall(memory, layout, interpreter), first);
-      EXPECT_FALSE(FindModuleCall(memory, layout, RemoteAddr(8)));
+    if (kind == "known_methods") {
+      ExpectKnownMethods(memory, process.value(), first, second);
       continue;
     }
     const std::optional<Frame> frame = kind == "code"     ? objects.Code(first)
