@@ -23,7 +23,7 @@ class StepSchedule(TypedDict, total=False):
     """torch.profiler.schedule: which steps of a training job are recorded; all but `active` may be left out (0).
 
     `skip_first` steps, then `repeat` times (0: for ever) `wait` and `warmup` steps that are not recorded and `active`
-    ones that are.
+    ones that are. If `skip_first_wait` is not 0, the first cycle has no `wait`.
     """
 
     skip_first: int
@@ -31,6 +31,7 @@ class StepSchedule(TypedDict, total=False):
     warmup: int
     active: int
     repeat: int
+    skip_first_wait: int
 
 
 class CaptureOptions(TypedDict, total=False):

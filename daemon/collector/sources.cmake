@@ -6,7 +6,7 @@ pp_library(daemon/collector
   SOURCES collector/calls/arming_at_holder.cc collector/calls/arming_stop.cc collector/calls/call_budget.cc collector/calls/call_source.cc collector/calls/call_filter.cc
           collector/calls/call_names.cc collector/calls/call_replayer.cc collector/calls/call_replayer_stacks.cc collector/sample/child_watch.cc
           collector/calls/call_tracer.cc collector/calls/call_window.cc collector/loop/capture.cc collector/loop/capture_loop.cc collector/sample/sampling_source.cc
-          collector/target/child_count.cc collector/gpu/clock_fit.cc collector/target/cpu_of_others.cc collector/calls/entry_wait.cc
+          collector/target/child_count.cc collector/gpu/clock_fit.cc collector/target/cpu_of_others.cc collector/calls/entry_wait.cc collector/calls/function_names.cc
           collector/gpu/gpu_annotations.cc collector/gpu/gpu_call_sites.cc collector/gpu/gpu_calls.cc collector/gpu/gpu_calls_table.cc
           collector/gpu/gpu_capture.cc collector/gpu/gpu_clock.cc collector/gpu/gpu_decoder.cc collector/gpu/gpu_detail.cc collector/gpu/gpu_early.cc
           collector/gpu/gpu_engine_wait.cc collector/gpu/gpu_entry.cc

@@ -15,11 +15,12 @@ struct Word {
   uint32_t least;
 };
 using S = v1::StepSchedule;
-constexpr std::array<Word, 5> kWords = {{{"skip_first", &S::skip_first, &S::set_skip_first, 0},
+constexpr std::array<Word, 6> kWords = {{{"skip_first", &S::skip_first, &S::set_skip_first, 0},
                                          {"wait", &S::wait, &S::set_wait, 0},
                                          {"warmup", &S::warmup, &S::set_warmup, 0},
                                          {"active", &S::active, &S::set_active, 1},
-                                         {"repeat", &S::repeat, &S::set_repeat, 0}}};
+                                         {"repeat", &S::repeat, &S::set_repeat, 0},
+                                         {"skip_first_wait", &S::skip_first_wait, &S::set_skip_first_wait, 0}}};
 
 using enum StepDuty;
 constexpr StepDuty kJustPrepare[] = {kPrepare};
@@ -82,6 +83,11 @@ Result<void> ParseWord(std::string_view text, v1::StepSchedule& schedule, std::a
   return Wrong(fmt::format("{} is not a known word", Shown(text)));
 }
 
+// The place in the cycles of a step after the skipped ones, counted from the begin of the first cycle.
+uint64_t PlaceOf(const v1::StepSchedule& schedule, uint64_t step) {
+  return step - schedule.skip_first() + (schedule.skip_first_wait() != 0 ? schedule.wait() : 0);
+}
+
 }  // namespace
 
 StepAction ActionAt(const v1::StepSchedule& schedule, uint64_t step) {
@@ -90,7 +96,7 @@ StepAction ActionAt(const v1::StepSchedule& schedule, uint64_t step) {
   }
   const uint64_t idle = schedule.wait();
   const uint64_t length = idle + schedule.warmup() + schedule.active();
-  const uint64_t at = (step - schedule.skip_first()) % length;
+  const uint64_t at = PlaceOf(schedule, step) % length;
   if (at < idle) {
     return StepAction::kNone;
   }
@@ -103,7 +109,7 @@ StepAction ActionAt(const v1::StepSchedule& schedule, uint64_t step) {
 bool IsOverAt(const v1::StepSchedule& schedule, uint64_t step) {
   const uint64_t length = uint64_t{schedule.wait()} + schedule.warmup() + schedule.active();
   return length == 0 || (schedule.repeat() > 0 && step >= schedule.skip_first() &&
-                         (step - schedule.skip_first()) / length >= schedule.repeat());
+                         PlaceOf(schedule, step) / length >= schedule.repeat());
 }
 
 std::span<const StepDuty> DutiesBetween(StepAction before, std::optional<StepAction> next) {
@@ -128,7 +134,10 @@ Result<v1::StepSchedule> ParseStepSchedule(std::string_view text) {
 std::string PrintStepSchedule(const v1::StepSchedule& schedule) {
   std::string text;
   for (const Word& word : kWords) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : ",", word.name, (schedule.*word.get)());
+    const uint32_t value = (schedule.*word.get)();
+    if (value != 0 || word.get != &S::skip_first_wait) {  // which few use
+      text += fmt::format("{}{}={}", text.empty() ? "" : ",", word.name, value);
+    }
   }
   return text;
 }

@@ -1,9 +1,10 @@
 // Which steps of a training job are recorded: the grammar, the states and the transitions of torch.profiler.schedule.
 //
 //   skip_first ─► wait ─► warmup ─► active ─┐     NONE, WARMUP, RECORD; the last active step is RECORD_AND_SAVE
-//                  ▲────────── repeat ──────┘     repeat = 0: forever
+//                  ▲────────── repeat ──────┘     repeat = 0: forever; skip_first_wait ≠ 0: the first cycle has no wait
 //
-// Pure values, independent of jobs and captures. Set by --skip-first, --wait, --warmup, --active, --repeat.
+// Pure values, independent of jobs and captures. Set by --skip-first, --wait, --warmup, --active, --repeat and
+// --skip-first-wait.
 #pragma once
 
 #include <cstdint>

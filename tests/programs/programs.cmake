@@ -21,3 +21,8 @@ set_target_properties(gpu_trace_dump PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE
 
 add_executable(exec_stamp programs/exec_stamp.c)
 set_target_properties(exec_stamp PROPERTIES C_STANDARD 11 RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests)
+
+add_executable(schedule_dump programs/schedule_dump.cc)
+target_link_libraries(schedule_dump PRIVATE pp_rpc_messages fmt::fmt)
+pp_target_defaults(schedule_dump)
+set_target_properties(schedule_dump PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests)

@@ -1,7 +1,9 @@
 """Training loops that count their steps in many ways, on PyTorch: `loop NAME` makes one and warms it up, `passes N` runs it.
-Each pass calls `begin_pass` once. `version` says which PyTorch it is. Answers each with `done`; `loop` with `done no …`
+Each pass calls `begin_pass` once. `schedules FILE` says in its place what each step does for each line of the file, which
+holds the numbers of a schedule and as many words as there are steps. `version` says which PyTorch it is. Answers each with `done`; `loop` with `done no …`
 where this PyTorch cannot. Needs an interpreter with PyTorch."""
 import threading
+import warnings
 
 import pact
 import torch
@@ -269,6 +271,13 @@ class Inference(Loop):
     def one(self):
         with torch.no_grad():
             self.generate(2)
+            try:
+                self.fail()
+            except ValueError:
+                pass
+
+    def fail(self):
+        raise ValueError
 
     def generate(self, depth):
         self.models[0](self.batch)
@@ -289,7 +298,27 @@ def make(name):
     return loop
 
 
+def schedules(path):
+    """Those whose last number is not 0 only where PyTorch knows it."""
+    lines = []
+    with open(path) as asked:
+        for line in asked:
+            skip_first, wait, warmup, active, repeat, skip_first_wait, *steps = line.split()
+            numbers = {"skip_first": skip_first, "wait": wait, "warmup": warmup, "active": active, "repeat": repeat}
+            if skip_first_wait != "0":
+                numbers["skip_first_wait"] = skip_first_wait
+            try:
+                schedule = torch.profiler.schedule(**{name: int(number) for name, number in numbers.items()})
+            except TypeError:
+                continue
+            lines.append(line.split()[:6] + [schedule(step).name for step in range(len(steps))])
+    with open(path, "w") as out:
+        out.writelines(" ".join(line) + "\n" for line in lines)
+    return len(lines)
+
+
 def main():
+    warnings.simplefilter("ignore")
     loop = None
     pact.say("ready")
     for words in pact.commands():
@@ -301,6 +330,8 @@ def main():
                 answer = f"no {type(error).__name__}: {error}".replace("\n", " ")[:200]
         elif words[0] == "version":
             answer = torch.__version__
+        elif words[0] == "schedules":
+            answer = schedules(words[1])
         elif words[0] == "passes":
             for _ in range(int(words[1])):
                 loop.turn()

@@ -126,7 +126,7 @@ Result<void> CheckDetach(const RecordOptions& options, const std::vector<std::st
 
 Result<void> ReadWait(bool is_written, RecordOptions& options, SpecOptions& spec) {
   constexpr std::string_view kParts[] = {"trace.schedule.active", "trace.schedule.warmup", "trace.schedule.skip_first",
-                                         "trace.schedule.repeat"};
+                                         "trace.schedule.repeat", "trace.schedule.skip_first_wait"};
   const bool has_parts = std::ranges::any_of(kParts, [&](std::string_view path) { return spec.Says(path); });
   if (!is_written) {
     return {};

@@ -3,75 +3,13 @@
 #include <algorithm>
 #include <functional>
 #include <string>
-#include <string_view>
+
+#include "daemon/collector/calls/function_names.h"
 
 namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMaxNoted = size_t{1} << 20;
-
-// "/srv/app/train.py" → "/srv/app/train", "/srv/app/__init__.py" → "/srv/app", "<frozen os>" → "os".
-std::string_view ModulePath(std::string_view file) {
-  constexpr std::string_view kFrozen = "<frozen ";
-  if (file.starts_with(kFrozen) && file.ends_with('>')) {
-    return file.substr(kFrozen.size(), file.size() - kFrozen.size() - 1);
-  }
-  const size_t dot = file.rfind('.');
-  const size_t slash = file.rfind('/');
-  if (dot == std::string_view::npos || (slash != std::string_view::npos && dot < slash)) {
-    return {};  // "<string>"
-  }
-  file = file.substr(0, dot);
-  constexpr std::string_view kPackage = "/__init__";
-  return file.ends_with(kPackage) ? file.substr(0, file.size() - kPackage.size()) : file;
-}
-
-// Tries the path, and its rest after each leading folder is removed.
-bool MatchesSomeEnd(const NameGlob& glob, std::string_view path, char separator) {
-  while (!path.empty()) {
-    if (glob.Matches(path)) {
-      return true;
-    }
-    const size_t at = path.find(separator);
-    if (at == std::string_view::npos) {
-      return false;
-    }
-    path.remove_prefix(at + 1);
-  }
-  return false;
-}
-
-struct Names {
-  explicit Names(const Frame& frame) : function(frame.function), file(frame.file), module(ModulePath(frame.file)) {
-    std::replace(module.begin(), module.end(), '/', '.');
-    if (!module.empty()) {
-      whole = module + "." + frame.function;
-      folders = module.size();
-    }
-  }
-  bool Match(const NameGlob& glob) const {
-    return glob.Matches(function) || MatchesSomeEnd(glob, file, '/') || MatchesSomeEnd(glob, module, '.') ||
-           MatchesWhole(glob);
-  }
-
- private:
-  // In module and function together only folders may be missing, no part of the qualified name.
-  bool MatchesWhole(const NameGlob& glob) const {
-    for (size_t from = 0; from < folders;) {
-      if (glob.Matches(std::string_view(whole).substr(from))) {
-        return true;
-      }
-      from = std::min(whole.find('.', from), folders) + 1;
-    }
-    return false;
-  }
-
-  std::string_view function;
-  std::string_view file;
-  std::string module;
-  std::string whole;
-  size_t folders = 0;
-};
 
 }  // namespace
 
@@ -101,7 +39,7 @@ LeftOutBy CallFilter::Weigh(const Frame& function) {
   if (!IsInUse() || function.kind == FrameKind::kMarker) {
     return kShown;
   }
-  const Names names(function);
+  const FunctionNames names(function);
   LeftOutBy by = kShown;
   for (const Pattern& pattern : excludes_) {
     if (names.Match(pattern.glob)) {

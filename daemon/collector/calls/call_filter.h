@@ -1,9 +1,7 @@
 // Decides which functions of a traced target are left out of its trace: those that an --exclude matches, and, with
 // --filters, those that no --filter matches.
 //
-// A pattern matches a function's qualified name ("Trainer.step"; before CPython 3.11 code has only its bare name), its
-// module ("torch.nn.modules.linear"), both together ("torch.nn.modules.linear.Linear.forward") or its file. Leading
-// folders of a path may be missing ("modules.linear", "linear.py"). A function that is not Python code has no module:
+// What a pattern matches: function_names.h. A function that is not Python code has no module:
 // it is matched by its name and only against --exclude, and otherwise goes with its caller.
 //
 // Counts the matches of each pattern. Called once per function, when it gets its name. One per traced process; one

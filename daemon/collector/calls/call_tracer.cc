@@ -48,7 +48,8 @@ CallTracer::CallTracer(OpenedProcess process, const CaptureContext& context)
       roster_(pid_, process_.info.ns_pid, stub_.space(), process_.python, context.request, context.writer),
       codes_(stub_.space(), process_.python.layout, process_.python.code_type),
       objects_(stub_.space(), process_.python.layout, codes_),
-      landmarks_(objects_, [this](Landmark landmark, RemoteAddr code) { OnLandmark(landmark, code); }),
+      landmarks_(objects_, context.request.spec().trace(),
+                 [this](Landmark landmark, RemoteAddr code) { OnLandmark(landmark, code); }),
       filter_(context.request.spec().trace()),
       budget_(context.request.spec().trace().max_overhead(), BudgetWorld()),
       names_(context.stacks, landmarks_, &filter_, [this](RemoteAddr code, LeftOutBy by) { LeaveOut(code, by); }),
@@ -113,6 +114,9 @@ void CallTracer::TakeTenant(Ring& ring, const RingFacts& facts) {
 }
 
 void CallTracer::OnLandmark(Landmark landmark, RemoteAddr code) {
+  if (landmark == Landmark::kOptimizer && context_.request.spec().trace().step_function_size() > 0) {
+    return;  // optimizers make no steps
+  }
   calls_.steps.Know(code, landmark == Landmark::kStep        ? StepRole::kStep
                           : landmark == Landmark::kOptimizer ? StepRole::kOptimizer
                                                              : StepRole::kNone);

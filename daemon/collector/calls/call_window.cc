@@ -69,11 +69,16 @@ bool CallWindow::IsOver(Nanos now, uint64_t lost) {
   return steps_.is_over() || now - begin_ >= Length();
 }
 
+std::string_view CallWindow::NoStep() const {
+  return request_.spec().trace().step_function_size() > 0 ? "no function that --step-function matches returned"
+                                                          : "no torch.optim.Optimizer step finished";
+}
+
 void CallWindow::LookForSteps(Nanos now) {
   if (gave_up_ || !steps_.has_plan() || steps_.step().has_value() || now - begin_ < StepPatience()) {
     return;
   }
-  const std::string looked = fmt::format("no torch.optim.Optimizer step finished in {:g} s", StepPatience().seconds());
+  const std::string looked = fmt::format("{} in {:g} s", NoStep(), StepPatience().seconds());
   waited_ = ends_by_steps() ? now - begin_ : Nanos();
   gave_up_ = true;
   steps_.GiveUp(now);
@@ -106,8 +111,7 @@ void CallWindow::ReportAfter(Nanos now, const LeftAside& aside) const {
 void CallWindow::ReportSteps(Nanos now) const {
   if (!steps_.step().has_value()) {
     if (steps_.has_plan() && !gave_up_) {
-      report_(fmt::format("no torch.optim.Optimizer step finished in {:.1f} s: nothing was recorded",
-                          (now - begin_).seconds()));
+      report_(fmt::format("{} in {:.1f} s: nothing was recorded", NoStep(), (now - begin_).seconds()));
     }
     return;
   }

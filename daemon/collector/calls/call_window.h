@@ -44,6 +44,7 @@ class CallWindow {
   bool ends_by_steps() const;
   Nanos Length() const;
   Nanos StepPatience() const;
+  std::string_view NoStep() const;
   void LookForSteps(Nanos now);
   void ReportSteps(Nanos now) const;
 

@@ -1,6 +1,11 @@
 #include "daemon/collector/calls/landmarks.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
+#include <utility>
+
+#include "daemon/collector/calls/function_names.h"
 
 namespace ptrace_prof {
 namespace {
@@ -29,16 +34,31 @@ constexpr Row kRows[] = {
     {"_take_model_step", "/deepspeed/runtime/engine.py", Landmark::kStep},
 };
 
-Landmark MeaningOf(const Frame& frame) {
-  for (const Row& row : kRows) {
-    if (frame.function == row.function && frame.file.ends_with(row.file_end)) {
-      return row.meaning;
+}  // namespace
+
+Landmarks::Landmarks(CalledObjects& objects, const v1::TraceOptions& asked,
+                     std::function<void(Landmark, RemoteAddr code)> found)
+    : objects_(objects), found_(std::move(found)) {
+  for (const std::string& text : asked.step_function()) {
+    if (auto glob = NameGlob::Compile(text); glob.has_value()) {
+      step_functions_.push_back(std::move(glob).value());
     }
   }
-  return Landmark::kNone;
 }
 
-}  // namespace
+Landmark Landmarks::MeaningOf(const Frame& function) const {
+  if (!step_functions_.empty()) {
+    const FunctionNames names(function);
+    if (std::ranges::any_of(step_functions_, [&](const NameGlob& glob) { return names.MatchFunction(glob); })) {
+      return Landmark::kStep;
+    }
+  }
+  const auto row = std::ranges::find_if(kRows, [&](const Row& one) {
+    return function.function == one.function && function.file.ends_with(one.file_end);
+  });
+  const bool is_left_out = row == std::end(kRows) || (row->meaning == Landmark::kStep && !step_functions_.empty());
+  return is_left_out ? Landmark::kNone : row->meaning;
+}
 
 std::optional<Frame> Landmarks::Code(RemoteAddr code) {
   auto frame = objects_.Code(code);

@@ -8,6 +8,8 @@
 #include <functional>
 
 #include "daemon/collector/calls/call_names.h"
+#include "rpc/messages/capture_task.h"
+#include "rpc/messages/name_glob.h"
 
 namespace ptrace_prof {
 
@@ -22,8 +24,10 @@ enum class Landmark : uint8_t {
 class Landmarks final : public CalledObjects {
  public:
   // `found` is called for each code object, and again if it is created anew.
-  Landmarks(CalledObjects& objects, std::function<void(Landmark, RemoteAddr code)> found)
-      : objects_(objects), found_(std::move(found)) {}
+  // Functions that `asked` names are the steps, or else those of optimizers. Invalid patterns are dropped; CheckSpec
+  // has refused them before.
+  Landmarks(CalledObjects& objects, const v1::TraceOptions& asked,
+            std::function<void(Landmark, RemoteAddr code)> found);
 
   std::optional<Frame> Code(RemoteAddr code) override;
   std::optional<Frame> Module(RemoteAddr code, RemoteAddr self) override { return objects_.Module(code, self); }
@@ -41,7 +45,10 @@ class Landmarks final : public CalledObjects {
   std::optional<Frame> Freed(const FreedCode& freed) override { return objects_.Freed(freed); }
 
  private:
+  Landmark MeaningOf(const Frame& function) const;
+
   CalledObjects& objects_;
+  std::vector<NameGlob> step_functions_;
   std::function<void(Landmark, RemoteAddr)> found_;
 };
 

@@ -21,7 +21,7 @@ constexpr Nanos kLease = Nanos::FromSeconds(3);
 constexpr Nanos kFirstLook = Nanos::FromMillis(5);
 constexpr Nanos kLeavesByItself = Nanos::FromMillis(20);  // at its next operator
 constexpr Nanos kComesLate = Nanos::FromMillis(20);       // a thread may write a record that long after its time
-constexpr timespec kPause{0, 200'000};
+constexpr timespec kBetweenLooks{0, 200'000};
 constexpr size_t kRecordsAtOnce = 16384;
 constexpr size_t kBusyRecords = 2048;  // of one ring, at one look
 constexpr Nanos kCounterPause(100'000);
@@ -138,7 +138,7 @@ Result<Nanos> TorchCapture::Arm(Nanos begun) {
   }
   // Whole objects fill the buffers fast, so a process that runs operators now learns the layout as soon as possible.
   for (const Nanos deadline = MonotonicNow() + kFirstLook; !has_row_ && MonotonicNow() < deadline;) {
-    ::nanosleep(&kPause, nullptr);
+    ::nanosleep(&kBetweenLooks, nullptr);
     Drain();
   }
   return begun;
@@ -325,7 +325,7 @@ void TorchCapture::Disarm(Nanos patience, const std::function<void()>& meanwhile
   arena.AskToLeave();
   const Nanos deadline = end_ + std::min(patience, kLeavesByItself);
   while (!arena.has_left() && MonotonicNow() < deadline) {
-    ::nanosleep(&kPause, nullptr);
+    ::nanosleep(&kBetweenLooks, nullptr);
     meanwhile();
   }
   if (!is_over_) {

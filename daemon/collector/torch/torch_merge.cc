@@ -7,13 +7,13 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kMostWaiting = 1 << 17;  // of one ring
+constexpr size_t kMostQueued = 1 << 17;  // of one ring
 
 }  // namespace
 
 // Too many go at once: their times may be wrong.
 uint64_t TorchMerge::Lane::When() const {
-  return records.size() - at > kMostWaiting ? 0 : std::max(last, PP_WHEN(records[at].when_tag));
+  return records.size() - at > kMostQueued ? 0 : std::max(last, PP_WHEN(records[at].when_tag));
 }
 
 void TorchMerge::Lane::Step() {

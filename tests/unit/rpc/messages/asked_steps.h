@@ -11,6 +11,7 @@ struct Schedule {
   uint32_t warmup = 0;
   uint32_t active = 1;
   uint32_t repeat = 0;
+  uint32_t skip_first_wait = 0;
 };
 
 inline v1::StepSchedule MessageOf(const Schedule& schedule) {
@@ -20,6 +21,7 @@ inline v1::StepSchedule MessageOf(const Schedule& schedule) {
   message.set_warmup(schedule.warmup);
   message.set_active(schedule.active);
   message.set_repeat(schedule.repeat);
+  message.set_skip_first_wait(schedule.skip_first_wait);
   return message;
 }
 

@@ -33,6 +33,16 @@ TEST(StepScheduleTest, GoesAsTorchs) {
   EXPECT_EQ(Actions({.warmup = 2, .active = 1}, 6), "wwSwwS");
 }
 
+TEST(StepScheduleTest, TheFirstCycleMayHaveNoWait) {
+  EXPECT_EQ(Actions({.wait = 3, .warmup = 1, .active = 1, .skip_first_wait = 1}, 12), "wS---wS---wS");
+  EXPECT_EQ(Actions({.skip_first = 2, .wait = 3, .active = 2, .repeat = 2, .skip_first_wait = 7}, 12), "--rS---rS---");
+  EXPECT_EQ(Actions({.active = 1, .repeat = 1, .skip_first_wait = 1}, 3), "S--");
+  const v1::StepSchedule schedule = MessageOf({.wait = 3, .active = 1, .repeat = 2, .skip_first_wait = 1});
+  EXPECT_FALSE(IsOverAt(schedule, 4));
+  EXPECT_TRUE(IsOverAt(schedule, 5));
+  EXPECT_EQ(PrintStepSchedule(schedule), "skip_first=0,wait=3,warmup=0,active=1,repeat=2,skip_first_wait=1");
+}
+
 TEST(StepScheduleTest, IsOverAfterItsRepeats) {
   const v1::StepSchedule schedule = MessageOf({.skip_first = 2, .wait = 1, .warmup = 1, .active = 1, .repeat = 2});
   EXPECT_FALSE(IsOverAt(schedule, 7));
