@@ -43,6 +43,7 @@ pp_library(client/cli
     cli/record/record_detached.cc
     cli/record/record_plan.cc
     cli/record/record_run.cc
+    cli/record/trace_ready.cc
     cli/export/source_file.cc
     cli/record/spec_options.cc
     cli/record/suspension.cc

@@ -10,6 +10,7 @@
 #include "daemon/export/number_text.h"
 #include "daemon/export/span_feed.h"
 #include "daemon/export/trace_copy.h"
+#include "daemon/export/window_filter.h"
 
 namespace ptrace_prof {
 namespace {
@@ -73,7 +74,7 @@ Result<ExportFormat> FormatOfExtension(std::string_view path) {
 constexpr std::string_view kReports[] = {"kernels", "stacks", "modules", "ranges"};  // by GpuReport
 
 Result<void> CheckOptions(const FormatInfo& format, const ExportOptions& options, const std::string& output_path) {
-  const bool filtered = !options.threads.empty() || !options.processes.empty() || options.no_idle;
+  const bool filtered = !options.threads.empty() || !options.processes.empty() || options.no_idle || options.window;
   if (format.format == ExportFormat::kPerfetto && filtered) {
     return Error{Code::kInvalidArgument, "the perfetto format is a copy of the whole trace: it cannot be filtered",
                  "Leave the filters out, or choose another format."};
@@ -117,15 +118,20 @@ Result<ExportSummary> ExportSpans(int input_fd, Factory factory, const ExportOpt
   ExportSummary summary;
   Recording recording;
   SpanFeed feed(options, recording);
-  TraceReader reader(feed);
+  WindowFilter filter(options.window.value_or(TimeRange()), feed);
+  TraceReader reader(options.window ? static_cast<TraceVisitor&>(filter) : feed);
   const auto exporter =
       factory({out, reader.stacks(), recording, options, TemporaryFolderFor(output_path), summary.notes, output_path});
   feed.set_sink(exporter.get(), &reader.stacks());
   feed.set_gpu_sink(exporter.get());
   PP_RETURN_IF_ERROR(ReadAll(input_fd, reader, out));
+  if (options.window) {
+    filter.Finish();
+  }
   feed.Finish();
   recording.skipped = reader.skipped();
-  recording.cut = recording.cut || reader.mid_packet() || !recording.end;
+  const bool is_whole = !reader.mid_packet() && recording.end;
+  recording.cut = recording.cut || (!is_whole && !options.window);  // the recording may go on after the window
   PP_RETURN_IF_ERROR(exporter->Finish());
   summary.samples = recording.samples;
   summary.filtered = recording.filtered;

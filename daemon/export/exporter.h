@@ -15,6 +15,7 @@
 
 #include "attach/base/result.h"
 #include "attach/base/types.h"
+#include "daemon/trace/model.h"
 
 namespace ptrace_prof {
 
@@ -68,7 +69,8 @@ struct ExportOptions {
   std::optional<bool> lines;           // separate the lines of a function; default: depends on the format
   std::optional<GpuReport> report;     // text only
   std::optional<OperatorTableOptions> table;
-  std::string title;  // default: the command line of the first process
+  std::optional<TimeRange> window;  // only what was recorded in it; times of the recorded host's CLOCK_MONOTONIC
+  std::string title;                // default: the command line of the first process
 };
 
 struct ExportSummary {

@@ -48,6 +48,6 @@ pp_library(daemon/export
     export/speedscope_exporter.cc
     export/svg_exporter.cc
     export/text_exporter.cc
-    export/trace_copy.cc
+    export/trace_copy.cc export/window_filter.cc
     ${PP_VIEWER_SOURCES}
   DEPS pp_daemon_trace fmt::fmt ZLIB::ZLIB)

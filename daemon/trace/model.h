@@ -17,6 +17,11 @@
 
 namespace ptrace_prof {
 
+struct TimeRange {
+  Nanos begin;
+  Nanos end;
+};
+
 struct ProcessInfo {
   Pid pid;
   Pid ns_pid;  // pid inside the process's own PID namespace; equal to pid outside containers

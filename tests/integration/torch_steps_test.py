@@ -1,13 +1,20 @@
 """What is a step of a training loop: loops of many kinds, with real optimizers of PyTorch."""
+import collections
+import gzip
+import json
 import pathlib
+import re
+import socket
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import case, profiler  # noqa: E402
-from support.torch_job import TorchCase  # noqa: E402
+from support.torch_job import Trace, TorchCase  # noqa: E402
 
 PASSES = 6
+ROUNDED = 0.002  # of times, in microseconds
 SCHEDULES = pathlib.Path(profiler.BINARY).parent / "tests/schedule_dump"
 # Loop: its steps in PASSES passes, if not one each. Where another optimizer takes over, two passes are one step.
 LOOPS = {"loop": None, "several": None, "unequal": None, "critic": 3 * PASSES, "stopping": PASSES - 2, "adversarial": None,
@@ -106,6 +113,101 @@ class Steps(TorchCase):
         recording = self.recording("--mode", "trace", "--step-function", "nothing", "--steps", "3", "--duration", "400ms")
         finished = recording.wait()
         self.assertRegex(finished.errors, r"no function that --step-function matches returned in [\d.]+ s: everything is ")
+
+
+    def ends_by_itself(self, *options, loop="adversarial", passes=40):
+        """(the trace of a recording that its steps end, what it wrote to FOLDER)"""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.ask("loop", loop)
+        recording = self.recording("--mode", "trace", *(option.replace("FOLDER", folder.name) for option in options))
+        self.ask("passes", passes)
+        finished = recording.wait()
+        self.assertEqual(finished.status, 0, finished)
+        return Trace(recording.trace, finished.errors), sorted(pathlib.Path(folder.name).iterdir())
+
+    def test_operators_and_memory_are_those_of_the_steps(self):
+        trace, _ = self.ends_by_itself("--steps", "3", "--profile-memory")
+        steps = {one["name"]: one for one in trace.events if one["name"].startswith("ProfilerStep#")}
+        self.assertEqual(list(steps), [f"ProfilerStep#{number}" for number in range(3)])
+        begin = min(one["ts"] for one in steps.values()) - ROUNDED
+        end = max(one["ts"] + one["dur"] for one in steps.values()) + ROUNDED
+        self.assertEqual(trace.ranges["Optimizer.step#Adam.step"], 3)
+        self.assertEqual(trace.ranges["Optimizer.step#SGD.step"], 3)
+        self.assertGreater(len(trace.operators), 300)
+        self.assertGreater(len(trace.memory), 30)
+        for one in trace.operators + trace.memory:
+            self.assertTrue(begin <= one["ts"] <= end, one)
+        per_step = collections.Counter()
+        for one in trace.operators:
+            per_step[next(name for name, step in steps.items() if one["ts"] <= step["ts"] + step["dur"] + ROUNDED)] += 1
+        self.assertEqual(len(set(per_step.values())), 1, per_step)
+        rows = trace.rows("--group-by", "step")
+        self.assertEqual({row["step"] for row in rows if row["name"] == "aten::addmm"}, set(steps))
+
+    def test_a_file_for_each_cycle(self):
+        trace, files = self.ends_by_itself("--schedule", "wait=1,warmup=1,active=2,repeat=3", "--on-trace-ready",
+                                           "tensorboard:FOLDER")
+        self.assertEqual(len(files), 3)
+        numbers, operators = [], 0
+        for file in files:
+            self.assertRegex(file.name, rf"^{re.escape(socket.gethostname())}_{self.target.pid}\.\d{{19}}\.pt\.trace\.json$")
+            self.assertIn(f"wrote {file} (", trace.said)
+            events = json.loads(file.read_text())["traceEvents"]
+            steps = [one for one in events if one["name"].startswith("ProfilerStep#")]
+            begin, end = steps[0]["ts"] - ROUNDED, steps[-1]["ts"] + steps[-1]["dur"] + ROUNDED
+            numbers.append([int(one["name"].split("#")[1]) for one in steps])
+            operators += sum(one.get("cat") == "cpu_op" for one in events)
+            self.assertEqual(sum(one["name"].endswith(": begin_pass") for one in events), 2)
+            for one in events:
+                if one.get("cat") == "python_function":
+                    self.assertTrue(begin <= one["ts"] and one["ts"] + one["dur"] <= end, one)
+        self.assertEqual(numbers, [[2, 3], [6, 7], [10, 11]])
+        self.assertEqual(operators, len(trace.operators))  # they are the whole recording
+
+    def test_cycles_that_touch_are_files_of_their_own(self):
+        _, files = self.ends_by_itself("--active", "2", "--repeat", "2", "--on-trace-ready", "tensorboard-gz:FOLDER")
+        self.assertEqual(len(files), 2)
+        for number, file in enumerate(files):
+            self.assertTrue(file.name.endswith(".pt.trace.json.gz"))
+            events = json.loads(gzip.decompress(file.read_bytes()))["traceEvents"]
+            self.assertEqual([one["name"] for one in events if one["name"].startswith("ProfilerStep#")],
+                             [f"ProfilerStep#{2 * number + of}" for of in range(2)])
+            main = [one for one in events if one.get("cat") == "python_function" and one["name"].endswith(": main")]
+            self.assertEqual(len(main), 1)  # it ran before, and goes on
+            self.assertEqual(sum(one["name"].endswith(": begin_pass") for one in events), 2)
+
+    def test_a_program_gets_the_path(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        script = pathlib.Path(folder.name, "keep it")
+        script.write_text('#!/bin/sh\necho "$@" >> "$0.seen"\nexit 7\n')
+        script.chmod(0o755)
+        trace, files = self.ends_by_itself("--schedule", "active=1,warmup=1,repeat=2", "--on-trace-ready",
+                                           "tensorboard:FOLDER", "--on-trace-ready", f"exec:{script}")
+        self.assertEqual(script.with_name("keep it.seen").read_text().split("\n")[:-1], [str(file) for file in files])
+        self.assertEqual(len(files), 2)
+        self.assertEqual(trace.said.count(f"{script} exited with 7"), 2)  # and the recording went on
+
+    def test_without_steps_the_whole_is_the_file(self):
+        self.ask("loop", "loop")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        trace = self.record("passes", 3, options=("--mode", "trace", "--on-trace-ready", f"tensorboard:{folder.name}"))
+        (file,) = pathlib.Path(folder.name).iterdir()
+        events = json.loads(file.read_text())["traceEvents"]
+        self.assertEqual(sum(one.get("cat") == "cpu_op" for one in events), len(trace.operators))
+
+    def test_the_end_of_the_recording_ends_a_cycle(self):
+        self.ask("loop", "loop")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.record("passes", 4, options=("--mode", "trace", "--steps", "100", "--on-trace-ready",
+                                          f"tensorboard:{folder.name}"))
+        (file,) = pathlib.Path(folder.name).iterdir()
+        names = [one["name"] for one in json.loads(file.read_text())["traceEvents"]]
+        self.assertEqual([name for name in names if name.startswith("ProfilerStep#")],
+                         [f"ProfilerStep#{number}" for number in range(4)])
 
 
 def test_of(loop):

@@ -46,6 +46,14 @@ class RecordCommand : public Command {
                 ->expected(0, 1);
     app.add_option("-o,--output", o.output, "Where to write (default: ptrace-prof-PID-TIME.html)")->type_name("FILE");
     app.add_option("-f,--format", o.format, FormatHelp())->type_name("FORMAT");
+    app.add_option(
+           "--on-trace-ready", o.on_trace_ready,
+           "As soon as the active steps of a cycle are over: tensorboard:FOLDER (or tensorboard-gz:FOLDER) writes "
+           "them there as a file of their own, in PyTorch's JSON; exec:COMMAND runs a program with its path; may "
+           "be repeated")
+        ->type_name("WHAT")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     spec_.Declare(app, [](const OptionRow&) { return true; });
     app.add_flag("--detach", o.detach,
                  "Let the daemon record: print the ID of the capture and return (see `ptrace-prof captures`)");

@@ -115,6 +115,9 @@ Result<void> CheckDetach(const RecordOptions& options, const std::vector<std::st
     return Usage("--detach records in a daemon, which cannot start a command for you",
                  "start the command yourself, and give its --pid");
   }
+  if (!options.on_trace_ready.empty()) {
+    return Usage("--on-trace-ready is done by the command, which --detach ends", "leave one of them out");
+  }
   if (!options.output.empty() || !options.format.empty()) {
     return Usage("--detach writes no output: the daemon keeps what is recorded",
                  "leave -o and --format out; give them to `ptrace-prof captures fetch` later");
@@ -156,6 +159,7 @@ Result<RecordPlan> MakeRecordPlan(const RecordOptions& options, const v1::Captur
   const bool by_default = options.format.empty() && (options.output.empty() || options.output == "-");
   PP_ASSIGN_OR_RETURN(plan.format, ChooseFormat(by_default ? "html" : options.format, options.output));
   NameOutput(options, plan);
+  PP_ASSIGN_OR_RETURN(plan.on_trace_ready, ParseTraceReady(options.on_trace_ready));
   return plan;
 }
 

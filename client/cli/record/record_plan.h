@@ -10,6 +10,7 @@
 #include "attach/base/result.h"
 #include "client/cli/inspect/named_target.h"
 #include "client/cli/record/spec_options.h"
+#include "client/cli/record/trace_ready.h"
 #include "daemon/export/exporter.h"
 #include "rpc/messages/capture_task.h"
 
@@ -23,6 +24,7 @@ struct RecordOptions {
   bool is_waiting = false;
   std::string format;
   std::string output;
+  std::vector<std::string> on_trace_ready;
   bool detach = false;
   bool quiet = false;
 };
@@ -32,7 +34,8 @@ struct RecordPlan {
   std::vector<std::string> program;  // empty: the target of the task is already running
   std::optional<NamedQuery> named;   // the target must be found first, see FindTarget
   ExportFormat format = ExportFormat::kHtml;
-  std::string output;      // "-" is standard output
+  std::string output;  // "-" is standard output
+  std::optional<TraceReadyPlan> on_trace_ready;
   std::string headline;    // printed at the start; empty: made from the task
   std::string spool_base;  // path of the raw trace while recording: the output, or in TMPDIR if the output is not a
                            // regular file

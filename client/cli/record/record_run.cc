@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "client/cli/export/export_options.h"
 #include "client/cli/messages.h"
 #include "client/cli/record/command_status.h"
@@ -75,8 +77,45 @@ ExitCode RecordRun::Capture(CaptureStream& stream, SpoolFile& spool) {
                     DurationOf(plan_.task), talk_ == Talk::kErrorsOnly ? std::string() : Headline());
   TraceSpooler spooler(stream, spool, interrupts_, progress,
                        [this](std::string_view notice) { Say("note: " + std::string(notice)); });
-  spooler.Run();
-  return Conclude(spooler, spool);
+  if (plan_.on_trace_ready) {
+    trace_ready_.emplace(*plan_.on_trace_ready, spool,
+                         stream.command().value > 0 ? stream.command() : TargetOf(plan_.task), plan_.output);
+  }
+  spooler.Run([&] { HandOver(spooler.meter(), progress); });
+  FinishHandlers(spooler, progress);
+  const ExitCode code = Conclude(spooler, spool);
+  const bool has_failed = trace_ready_ && trace_ready_->has_failed_to_write();
+  trace_ready_.reset();
+  return code == ExitCode::kOk && has_failed ? ExitCode::kOutput : code;
+}
+
+// Passes on what is ready, and says what was done with it.
+void RecordRun::HandOver(const TraceMeter& meter, Progress& progress) {
+  if (!trace_ready_) {
+    return;
+  }
+  while (trace_ready_->count() < meter.windows().size()) {
+    trace_ready_->Add(meter.windows()[trace_ready_->count()]);
+  }
+  const auto notes = trace_ready_->TakeNotes();
+  const auto errors = trace_ready_->TakeErrors();
+  if (!notes.empty() || !errors.empty()) {
+    progress.Clear();
+  }
+  std::ranges::for_each(notes, [this](const std::string& note) { Say(note); });
+  std::ranges::for_each(errors, [](const Error& error) { PrintError(error); });
+}
+
+void RecordRun::FinishHandlers(const TraceSpooler& spooler, Progress& progress) {
+  if (!trace_ready_) {
+    return;
+  }
+  HandOver(spooler.meter(), progress);
+  if (trace_ready_->count() == 0 && spooler.meter().recorded_anything()) {
+    trace_ready_->Add(std::nullopt);  // no steps were asked for, or none came
+  }
+  trace_ready_->Finish(spooler.aborted());
+  HandOver(spooler.meter(), progress);
 }
 
 ExitCode RecordRun::Conclude(const TraceSpooler& spooler, SpoolFile& spool) {

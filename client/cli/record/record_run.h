@@ -27,6 +27,8 @@ class RecordRun {
   ExitCode ConcludeWithoutSamples(const TraceSpooler& spooler, SpoolFile& spool);
   ExitCode Export(SpoolFile& spool);
   void KeepTrace(SpoolFile& spool);
+  void HandOver(const TraceMeter& meter, Progress& progress);
+  void FinishHandlers(const TraceSpooler& spooler, Progress& progress);
   void AbortOnNextInterrupt(const SpoolFile& spool);
   bool writes_to_file() const { return plan_.spool_base == plan_.output; }
   int StartFailed(const Error& error);
@@ -38,6 +40,7 @@ class RecordRun {
   const RecordPlan& plan_;
   const Talk talk_;
   Interrupts interrupts_;
+  std::optional<TraceReady> trace_ready_;
 };
 
 }  // namespace ptrace_prof

@@ -81,7 +81,7 @@ void TraceSpooler::ReportNotices() {
   }
 }
 
-void TraceSpooler::Run() {
+void TraceSpooler::Run(const std::function<void()>& each_turn) {
   const auto buffer = std::make_unique<std::byte[]>(kBufferSize);
   for (bool ended = false; !ended;) {
     ObeyInterrupts();
@@ -94,6 +94,9 @@ void TraceSpooler::Run() {
     ended = chunk.value().ended;
     if (chunk.value().size > 0) {
       Take({buffer.get(), chunk.value().size});
+    }
+    if (each_turn) {
+      each_turn();
     }
   }
   progress_.Clear();

@@ -26,7 +26,8 @@ class TraceSpooler {
   TraceSpooler(CaptureStream& stream, SpoolFile& spool, Interrupts& interrupts, Progress& progress,
                std::function<void(std::string_view notice)> report);
 
-  void Run();
+  // `each_turn` is called several times a second, and after each part of the trace.
+  void Run(const std::function<void()>& each_turn = {});
 
   const TraceMeter& meter() const { return meter_; }
   bool aborted() const { return aborted_; }

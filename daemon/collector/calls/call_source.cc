@@ -20,6 +20,7 @@ constexpr int kPauseMs = 1;  // between two looks at rings that are not busy
 constexpr Nanos kAwait = Nanos::FromMillis(2);
 constexpr size_t kBusyRecords = 100'000;    // in one look: the next one must not wait
 constexpr size_t kMostUnwritten = 250'000;  // records: a write to the pipe takes long, and nothing is drained meanwhile
+constexpr Nanos kOthersWithin = Nanos::FromMillis(100);  // other sources have written what they recorded until then
 constexpr Nanos kFlushCallsEvery = Nanos::FromMillis(50);
 constexpr Nanos kTracerPatience = Nanos::FromSeconds(1);
 constexpr int kLongestPauseMs = 64;
@@ -203,9 +204,17 @@ bool CallSource::Look(Nanos now) {
   return !tracer_->HasEnded() && !tracer_->has_left();
 }
 
-void CallSource::Poll(Nanos /*now*/, Nanos /*known_until*/) {
+void CallSource::Poll(Nanos now, Nanos /*known_until*/) {
+  WriteWindows(now - kOthersWithin);
   drained_ = tracer_->Drain();
   unwritten_ += drained_;
+}
+
+void CallSource::WriteWindows(Nanos until) {
+  const std::span<const TimeRange> windows = tracer_->steps().windows();
+  for (; windows_ < windows.size() && windows[windows_].end <= until; ++windows_) {
+    context_.writer.AddWindow(windows[windows_]);
+  }
 }
 
 Nanos CallSource::KnownUntil(Nanos now) {
@@ -247,7 +256,11 @@ void CallSource::Disarm(Nanos patience, const std::function<void()>& /*meanwhile
   window_->ReportAfter(ended_at_, {.children = children_.count(), .interpreters = interpreters});
 }
 
-void CallSource::Finish(Nanos now) { tracer_->Finish(now); }
+void CallSource::Finish(Nanos now) {
+  tracer_->Finish(now);
+  tracer_->steps().Finish(now);
+  WriteWindows(now);
+}
 
 void CallSource::CountInto(Accounting& accounting, Nanos now) {
   (void)tracer_->CountOtherInterpreters();

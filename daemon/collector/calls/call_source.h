@@ -48,6 +48,9 @@ class CallSource final : public StackSource {
   EndInfo WhyOver() override;
   void CountInto(Accounting& accounting, Nanos now) override;
 
+  // Whether the steps that were asked for include that time, which is one that KnownUntil has passed.
+  bool IsRecorded(Nanos when) const { return tracer_ == nullptr || tracer_->steps().IsOnAt(when); }
+
   // Arm failed because a thread went on at that very instant, and nothing was written: another try is likely to
   // succeed.
   bool arming_raced() const { return arming_raced_; }
@@ -60,6 +63,7 @@ class CallSource final : public StackSource {
   Result<void> ReportIdle(Nanos now);
   void ReportLateness();
   void ReportLimit();
+  void WriteWindows(Nanos until);
 
   const LettingGo letting_go_{LetGoOf::kLate};
   const CaptureContext context_;
@@ -76,6 +80,7 @@ class CallSource final : public StackSource {
   Nanos ended_at_;
   Nanos known_until_;
   Nanos next_end_check_;
+  size_t windows_ = 0;    // written
   size_t drained_ = 0;    // records of the last turn
   size_t unwritten_ = 0;  // records since the last flush
 };

@@ -1,6 +1,8 @@
 #include "daemon/collector/calls/step_marker.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace ptrace_prof {
 namespace {
@@ -38,7 +40,25 @@ std::span<const StepDuty> StepMarker::OnStepEnd(Nanos when) {
   action_ = schedule_ ? ActionAt(*schedule_, *step_) : StepAction::kRecord;
   is_over_ = is_over_ || (schedule_ && IsOverAt(*schedule_, *step_)) || turns_.size() >= kMaxTurns;
   Turns(when, is_recording() && !is_over_);
-  return DutiesBetween(before, action_);
+  return Carry(before, action_, when);
+}
+
+std::span<const StepDuty> StepMarker::Carry(StepAction before, std::optional<StepAction> next, Nanos when) {
+  const std::span<const StepDuty> duties = DutiesBetween(before, next);
+  for (const StepDuty duty : duties) {
+    if (duty == StepDuty::kStart) {
+      window_begin_ = when;
+    } else if (duty == StepDuty::kSave && has_plan_ && windows_.size() < kMaxStretches) {
+      windows_.push_back({window_begin_, when});
+    }
+  }
+  return duties;
+}
+
+void StepMarker::Finish(Nanos when) {
+  if (schedule_) {
+    Carry(std::exchange(action_, StepAction::kNone), std::nullopt, when);
+  }
 }
 
 void StepMarker::CountWhole() {
@@ -61,6 +81,11 @@ void StepMarker::GiveUp(Nanos when) {
     schedule_.reset();
   }
   Turns(when, true);
+}
+
+bool StepMarker::IsOnAt(Nanos when) const {
+  const auto next = std::ranges::upper_bound(turns_, when, {}, &Turn::when);
+  return next == turns_.begin() ? is_on_at_first_ : std::prev(next)->is_on;
 }
 
 void StepMarker::Turns(Nanos when, bool is_on) {

@@ -40,10 +40,15 @@ class StepMarker {
   std::span<const StepDuty> OnStepEnd(Nanos when);
   // No steps come: from now on everything is recorded.
   void GiveUp(Nanos when);
+  // The recording ends; ends the window in which that happens.
+  void Finish(Nanos when);
 
   bool has_plan() const { return has_plan_; }
   bool is_on_at_first() const { return is_on_at_first_; }
   std::span<const Turn> turns() const { return turns_; }  // ordered by time; only appended to
+
+  // Whether recording was on then; for times until which the steps are known.
+  bool IsOnAt(Nanos when) const;
 
   // The running step is marked on this thread. Returns the thread on which the one before was, if that is another.
   std::optional<ThreadHandle> MarkOn(ThreadHandle thread) {
@@ -59,9 +64,12 @@ class StepMarker {
   bool is_over() const { return is_over_; }
   uint64_t recorded_steps() const { return recorded_; }
   std::span<const Stretch> stretches() const { return stretches_; }
+  // The times of the active steps of each cycle that is over; only appended to. Without a plan none.
+  std::span<const TimeRange> windows() const { return windows_; }
 
  private:
   void CountWhole();
+  std::span<const StepDuty> Carry(StepAction before, std::optional<StepAction> next, Nanos when);
   void Turns(Nanos when, bool is_on);
 
   bool has_plan_;
@@ -76,6 +84,8 @@ class StepMarker {
   std::vector<Turn> turns_;
   std::vector<Stretch> stretches_;
   std::optional<ThreadHandle> marked_on_;
+  Nanos window_begin_;
+  std::vector<TimeRange> windows_;
 };
 
 }  // namespace ptrace_prof

@@ -21,14 +21,14 @@ namespace {
 constexpr int kArmingTries = 5;
 
 // The sources beside the one of stacks, by what the request names.
-CaptureLoop::MakeOthers OthersBeside(GpuStackKind stacks) {
-  return [stacks](const RecordedProcess& process, const CaptureContext& context) {
+CaptureLoop::MakeOthers OthersBeside(GpuStackKind stacks, const TorchCapture::RecordedAt& recorded_at = {}) {
+  return [stacks, recorded_at](const RecordedProcess& process, const CaptureContext& context) {
     CaptureLoop::Sources others;
     if (HasGpu(context.request.spec())) {
       others.push_back(std::make_unique<GpuCapture>(process, stacks, context));
     }
     if (RecordsTorch(context.request, process.pid)) {
-      others.push_back(std::make_unique<TorchCapture>(process, context));
+      others.push_back(std::make_unique<TorchCapture>(process, context, recorded_at));
     }
     return others;
   };
@@ -51,7 +51,10 @@ Result<void> RunCalls(const CaptureTask& request, ByteSink& sink, const std::ato
   for (int left = kArmingTries; left > 0 && has_raced; --left) {
     CaptureLoop loop(request, sink, stop, aids);
     CallSource calls(loop.context(), stop, refusal == nullptr);
-    ran = loop.Run(calls, OthersBeside(GpuStackKind::kTraced));
+    const bool has_plan = request.spec().trace().steps() > 0 || request.spec().trace().has_schedule();
+    const auto recorded_at = [&calls](Nanos when) { return calls.IsRecorded(when); };
+    ran = loop.Run(calls, OthersBeside(GpuStackKind::kTraced,
+                                       has_plan ? TorchCapture::RecordedAt(recorded_at) : TorchCapture::RecordedAt()));
     has_raced = calls.arming_raced();
     has_written = loop.has_begun();
   }

@@ -47,13 +47,13 @@ bool RecordsTorch(const CaptureTask& request, Pid pid) {
   return request.spec().mode() == v1::MODE_TRACE && regions.has_value() && HasTorch(regions.value());
 }
 
-TorchCapture::TorchCapture(const RecordedProcess& target, const CaptureContext& context)
+TorchCapture::TorchCapture(const RecordedProcess& target, const CaptureContext& context, RecordedAt recorded_at)
     : target_(target),
       context_(context),
+      recorded_at_(std::move(recorded_at)),
       writer_(target.pid),
-      decoder_(target.memory,
-               {[this](Tid tid, const Operator& one) { context_.writer.AddOperator(ThreadOf(tid), one); },
-                [this](Tid tid, const Allocation& one) { Take(tid, one); }}),
+      decoder_(target.memory, {[this](Tid tid, const Operator& one) { Take(tid, one); },
+                               [this](Tid tid, const Allocation& one) { Take(tid, one); }}),
       records_(kRecordsAtOnce) {}
 
 Result<void> TorchCapture::Prepare(const GoOn& go_on) {
@@ -137,9 +137,10 @@ Result<Nanos> TorchCapture::Arm(Nanos begun) {
                        "allow that call"});
   }
   // Whole objects fill the buffers fast, so a process that runs operators now learns the layout as soon as possible.
-  for (const Nanos deadline = MonotonicNow() + kFirstLook; !has_row_ && MonotonicNow() < deadline;) {
+  // But if it depends on steps what is recorded, these must be known first.
+  for (const Nanos deadline = MonotonicNow() + kFirstLook; !recorded_at_ && !has_row_ && MonotonicNow() < deadline;) {
     ::nanosleep(&kBetweenLooks, nullptr);
-    Drain();
+    Drain(Nanos());
   }
   return begun;
 }
@@ -181,7 +182,19 @@ void TorchCapture::Meet(Tid inner) {
   }
 }
 
+void TorchCapture::Take(Tid tid, const Operator& one) {
+  if (!IsRecorded(one.begin)) {
+    ++operators_left_out_;
+    return;
+  }
+  context_.writer.AddOperator(ThreadOf(tid), one);
+}
+
 void TorchCapture::Take(Tid tid, const Allocation& one) {
+  if (!one.was_there && !IsRecorded(one.when)) {
+    ++allocations_left_out_;
+    return;
+  }
   context_.writer.AddAllocation(ThreadOf(tid), one);
   if (one.was_there) {
     return;
@@ -231,7 +244,7 @@ void TorchCapture::DrainRing(size_t index) {
     }
     left -= std::min<uint64_t>(left, count);
     const auto records = std::span(records_).first(count);
-    if (WithMemory()) {
+    if (Merges()) {
       merge_.Add(index, facts.tid, facts.thread_state.value, records);
     } else {
       Feed(index, facts.tid, facts.thread_state.value, records);
@@ -251,10 +264,11 @@ void TorchCapture::Feed(size_t ring, Tid tid, uint64_t thread, std::span<const p
   decoder_.Feed(ring, tid, thread, records, clock_.Line(), MonotonicNow());  // no record is younger
 }
 
-void TorchCapture::Drain(bool is_last) {
+// What is younger than `late` waits.
+void TorchCapture::Drain(Nanos late, bool is_last) {
   is_busy_ = false;
   clock_.AddAnchor();
-  const uint64_t settled = clock_.Ticks() - clock_.TicksIn(kComesLate);
+  const uint64_t settled = clock_.Ticks() - clock_.TicksIn(std::max(late, kComesLate));
   for (size_t i = 0; i < injection_->arena.rings().size(); ++i) {
     DrainRing(i);
   }
@@ -278,18 +292,18 @@ void TorchCapture::Drain(bool is_last) {
 
 void TorchCapture::Account() {
   Accounting& totals = context_.accounting;
-  totals.operators = decoder_.counts().operators;
+  totals.operators = decoder_.counts().operators - operators_left_out_;
   totals.operators_lost = decoder_.counts().lost + injection_->arena.without_ring();
-  totals.allocations = decoder_.counts().allocations;
+  totals.allocations = decoder_.counts().allocations - allocations_left_out_;
   totals.unknown_blocks = decoder_.counts().unknown_blocks;
 }
 
-void TorchCapture::Poll(Nanos now, Nanos /*known_until*/) {
+void TorchCapture::Poll(Nanos now, Nanos known_until) {
   if (is_over_) {
     return;
   }
   Renew();
-  Drain();
+  Drain(recorded_at_ ? MonotonicNow() - known_until : Nanos());
   if (held_) {
     held_->Poll(now);
   }
@@ -329,7 +343,7 @@ void TorchCapture::Disarm(Nanos patience, const std::function<void()>& meanwhile
     meanwhile();
   }
   if (!is_over_) {
-    Drain(true);
+    Drain(Nanos(), true);
   }
 }
 

@@ -29,7 +29,10 @@ bool RecordsTorch(const CaptureTask& request, Pid pid);
 
 class TorchCapture final : public Source {
  public:
-  TorchCapture(const RecordedProcess& target, const CaptureContext& context);
+  // Whether what happens at some time is recorded; asked only about times until which that is known.
+  using RecordedAt = std::function<bool(Nanos when)>;
+  // Without `recorded_at` everything is.
+  TorchCapture(const RecordedProcess& target, const CaptureContext& context, RecordedAt recorded_at);
 
   Result<void> Prepare(const GoOn& go_on) override;
   void KeepAlive() override;
@@ -55,11 +58,14 @@ class TorchCapture final : public Source {
   bool WithMemory() const { return context_.request.spec().profile_memory(); }
   void Refuse(const Error& error);
   void Note(std::string_view what, const Error& error);
-  void Drain(bool is_last = false);
+  bool IsRecorded(Nanos when) const { return !recorded_at_ || recorded_at_(when); }
+  bool Merges() const { return WithMemory() || recorded_at_; }
+  void Drain(Nanos late, bool is_last = false);
   void Feed(size_t ring, Tid tid, uint64_t thread, std::span<const pp_record> records);
   void DrainRing(size_t index);
   void Meet(Tid inner);
   ThreadHandle ThreadOf(Tid inner);
+  void Take(Tid tid, const Operator& one);
   void Take(Tid tid, const Allocation& one);
   void Take(const HeldTensor& tensor);
   void Write(DeviceCounter& counter);
@@ -68,6 +74,7 @@ class TorchCapture final : public Source {
 
   const RecordedProcess target_;
   const CaptureContext context_;
+  const RecordedAt recorded_at_;
   TickClock clock_{FitTickSource()};
   RemoteWriter writer_;
   std::optional<TorchInjection> injection_;
@@ -75,8 +82,8 @@ class TorchCapture final : public Source {
   std::optional<Error> memory_refusal_;
   uint64_t memory_slots_ = 0;
   TorchDecoder decoder_;
-  TorchMerge merge_;                                             // while memory is recorded
-  std::optional<HeldTensorWatch> held_;                          // likewise
+  TorchMerge merge_;                                             // while records must wait, or be in order
+  std::optional<HeldTensorWatch> held_;                          // while memory is recorded
   std::map<std::pair<uint8_t, int8_t>, DeviceCounter> devices_;  // by type and index
   std::map<size_t, uint64_t> owners_;                            // PyTorch's number of the thread that owns a ring
   std::map<Tid, ThreadInfo> hosts_;      // threads as the host sees them, by tid as the target sees it
@@ -84,6 +91,8 @@ class TorchCapture final : public Source {
   std::vector<pp_record> records_;
   bool is_busy_ = false;  // the last look found much
   bool has_row_ = false;  // the hook knows where the fields are
+  uint64_t operators_left_out_ = 0;
+  uint64_t allocations_left_out_ = 0;
   Nanos end_;
   bool is_over_ = false;  // nothing is recorded any more
 };

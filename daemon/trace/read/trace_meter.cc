@@ -7,6 +7,7 @@ namespace {
 
 constexpr size_t kMaxGpuProcesses = 1024;
 constexpr size_t kMaxProcesses = 65'536;
+constexpr size_t kMaxWindows = 65'536;
 
 }  // namespace
 
@@ -46,6 +47,12 @@ void TraceMeter::OnGpuAccounting(const GpuAccounting& accounting) {
     *known = accounting;
   } else if (gpu_.size() < kMaxGpuProcesses) {
     gpu_.push_back(accounting);
+  }
+}
+
+void TraceMeter::OnWindow(const TimeRange& window) {
+  if (windows_.size() < kMaxWindows) {
+    windows_.push_back(window);
   }
 }
 

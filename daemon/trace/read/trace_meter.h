@@ -30,6 +30,7 @@ class TraceMeter : private TraceVisitor {
   const std::vector<GpuAccounting>& gpu_totals() const { return gpu_; }
   const std::optional<EndInfo>& end() const { return end_; }
   const std::vector<std::string>& notices() const { return notices_; }  // in order; only grows
+  const std::vector<TimeRange>& windows() const { return windows_; }    // likewise
   bool recorded_anything() const { return samples_ > 0 || has_calls_; }
   uint64_t processes() const { return processes_; }
   // The request as carried out: its mode is not kAuto. Nothing: the header has not arrived yet.
@@ -41,6 +42,7 @@ class TraceMeter : private TraceVisitor {
   void OnSample(TrackId, Nanos, StackId, SampleQuality quality) override;
   void OnCallBegin(TrackId, Nanos, StackId, CallEntry, GeneratorId) override;
   void OnNotice(Nanos when, std::string_view text) override;
+  void OnWindow(const TimeRange& window) override;
   void OnAccounting(const Accounting& accounting) override { accounting_ = accounting; }
   void OnGpuAccounting(const GpuAccounting& accounting) override;
   void OnEnd(const EndInfo& end) override { end_ = end; }
@@ -51,6 +53,7 @@ class TraceMeter : private TraceVisitor {
   std::vector<GpuAccounting> gpu_;
   std::optional<EndInfo> end_;
   std::vector<std::string> notices_;
+  std::vector<TimeRange> windows_;
   uint64_t samples_ = 0;
   bool has_calls_ = false;
   std::array<uint64_t, kSampleQualityCount> by_quality_{};

@@ -170,6 +170,7 @@ struct TraceReader::Impl {
   void OnSamples(const Packet& packet, Sequence& sequence);
   void OnLocals(std::string_view extension, const Sequence& sequence);
   void OnNotice(std::string_view message);
+  void OnWindow(std::string_view message);
   void OnExtension(const Packet& packet);
   void EndSequence(uint32_t id);
 
@@ -514,6 +515,19 @@ void TraceReader::Impl::OnNotice(std::string_view message) {
   visitor.OnNotice(when, text);
 }
 
+void TraceReader::Impl::OnWindow(std::string_view message) {
+  TimeRange window;
+  WireDecoder decoder(message);
+  for (WireField field; decoder.Next(field);) {
+    switch (field.number) {
+      case trace::Window::kBeginNsFieldNumber: window.begin.value = field.AsSigned(); break;
+      case trace::Window::kEndNsFieldNumber: window.end.value = field.AsSigned(); break;
+      default: break;
+    }
+  }
+  visitor.OnWindow(window);
+}
+
 void TraceReader::Impl::OnExtension(const Packet& packet) {
   WireDecoder decoder(packet.extension);
   for (WireField field; decoder.Next(field);) {
@@ -539,6 +553,7 @@ void TraceReader::Impl::OnExtension(const Packet& packet) {
         break;
       case trace::Extension::kNoticeFieldNumber: OnNotice(field.bytes); break;
       case trace::Extension::kHeldTensorsFieldNumber: visitor.OnHeldTensor(DecodeHeldTensor(field.bytes)); break;
+      case trace::Extension::kWindowFieldNumber: OnWindow(field.bytes); break;
       case trace::Extension::kAccountingFieldNumber: visitor.OnAccounting(DecodeAccounting(field.bytes)); break;
       case trace::Extension::kEndFieldNumber: visitor.OnEnd(DecodeEnd(field.bytes)); break;
       case trace::Extension::kThreadEndFieldNumber: EndSequence(packet.sequence); break;

@@ -70,6 +70,8 @@ class TraceVisitor {
   virtual void OnProcessEntry(const ProcessEntry&) {}
   virtual void OnCheck(const Check&) {}
   virtual void OnNotice(Nanos /*when*/, std::string_view /*text*/) {}  // a sentence for people
+  // Steps that were to be recorded are over, and all of them has been read.
+  virtual void OnWindow(const TimeRange&) {}
   virtual void OnAccounting(const Accounting&) {}
   virtual void OnEnd(const EndInfo&) {}
 };

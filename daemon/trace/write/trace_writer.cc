@@ -546,6 +546,14 @@ void TraceWriter::AddHeldTensor(const HeldTensor& tensor) {
   w.Extension(trace::Extension::kHeldTensorsFieldNumber, [&] { EncodeHeldTensor(tensor, w.out); });
 }
 
+void TraceWriter::AddWindow(const TimeRange& window) {
+  Impl& w = *impl_;
+  w.Extension(trace::Extension::kWindowFieldNumber, [&] {
+    w.out.SignedVarint(trace::Window::kBeginNsFieldNumber, window.begin.value);
+    w.out.SignedVarint(trace::Window::kEndNsFieldNumber, window.end.value);
+  });
+}
+
 void TraceWriter::SetAccounting(const Accounting& accounting) { impl_->accounting = accounting; }
 
 Result<void> TraceWriter::Flush() {

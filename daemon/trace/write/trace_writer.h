@@ -92,6 +92,8 @@ class TraceWriter {
   // A sentence for the people who read the trace.
   void AddNotice(Nanos when, std::string_view text);
   void AddHeldTensor(const HeldTensor& tensor);
+  // All that was recorded between these times has been written.
+  void AddWindow(const TimeRange& window);
   void SetAccounting(const Accounting& accounting);
   // Writes everything pending. Call it a few times a second, and before the StackTable is cleared.
   Result<void> Flush();

@@ -4,6 +4,7 @@ add_executable(client_cli_test
   unit/client/cli/record/progress_test.cc unit/client/cli/inspect/ps_table_test.cc unit/client/cli/record/record_plan_test.cc unit/client/cli/record/spool_file_test.cc unit/client/cli/export/source_file_test.cc unit/client/cli/record/spec_options_test.cc
   unit/client/cli/top/top_model_test.cc unit/client/cli/top/top_session_test.cc
   unit/client/cli/record/totals_text_test.cc
+  unit/client/cli/record/trace_ready_test.cc
   unit/client/cli/record/trace_spooler_test.cc)
 target_link_libraries(client_cli_test PRIVATE pp_client_cli GTest::gtest_main)
 target_compile_definitions(client_cli_test PRIVATE PP_SOURCE_DIR="${PROJECT_SOURCE_DIR}")

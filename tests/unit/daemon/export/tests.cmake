@@ -12,7 +12,8 @@ add_executable(daemon_export_test
   unit/daemon/export/golden_test.cc
   unit/daemon/export/gpu_test.cc
   unit/daemon/export/memory_ledger_test.cc
-  unit/daemon/export/span_test.cc)
+  unit/daemon/export/span_test.cc
+  unit/daemon/export/window_filter_test.cc)
 pp_target_defaults(daemon_export_test)
 target_compile_definitions(daemon_export_test PRIVATE PP_GOLDEN_FOLDER="${CMAKE_CURRENT_SOURCE_DIR}/golden")
 target_link_libraries(daemon_export_test

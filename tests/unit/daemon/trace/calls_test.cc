@@ -248,6 +248,7 @@ TEST(CallsTest, NoticesAndCountsComeBack) {
   Traced traced;
   traced.writer.AddNotice(Nanos(kTraceStart + 1), "it costs so much");
   traced.writer.AddNotice(Nanos(kTraceStart + 2), std::string(100'000, 'x'));
+  traced.writer.AddWindow({Nanos(kTraceStart + 1), Nanos(kTraceStart + 2)});
   Accounting accounting;
   accounting.steps = 3;
   accounting.events_outside_steps = 4;
@@ -260,6 +261,7 @@ TEST(CallsTest, NoticesAndCountsComeBack) {
   TraceReader reader(recorder);
   recorder.reader = &reader;
   ASSERT_TRUE(reader.Feed(std::as_bytes(std::span(traced.sink.bytes()))).has_value());
+  EXPECT_EQ(recorder.windows, (std::vector<std::pair<int64_t, int64_t>>{{kTraceStart + 1, kTraceStart + 2}}));
   ASSERT_EQ(recorder.notices.size(), 2U);
   EXPECT_EQ(recorder.notices[0], (std::pair<int64_t, std::string>(kTraceStart + 1, "it costs so much")));
   EXPECT_EQ(recorder.notices[1].second.size(), 4096U);  // cut

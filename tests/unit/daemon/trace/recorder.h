@@ -75,6 +75,7 @@ class Recorder : public TraceVisitor {
   void OnProcessEntry(const ProcessEntry& entry) override { entries.push_back(entry); }
   void OnCheck(const Check& check) override { checks.push_back(check); }
   void OnNotice(Nanos when, std::string_view text) override { notices.emplace_back(when.value, text); }
+  void OnWindow(const TimeRange& window) override { windows.emplace_back(window.begin.value, window.end.value); }
   void OnAccounting(const Accounting& totals) override { accountings.push_back(totals); }
   void OnEnd(const EndInfo& info) override { ends.push_back(info); }
 
@@ -86,6 +87,7 @@ class Recorder : public TraceVisitor {
   std::vector<ProcessEntry> entries;
   std::vector<Check> checks;
   std::vector<std::pair<int64_t, std::string>> notices;
+  std::vector<std::pair<int64_t, int64_t>> windows;
   std::vector<Accounting> accountings;
   std::vector<EndInfo> ends;
 };

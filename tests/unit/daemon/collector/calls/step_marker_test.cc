@@ -90,6 +90,59 @@ TEST(StepMarker, WhereNoStepComesEverythingIsRecorded) {
   EXPECT_EQ(Steps(by_number, 3), "off +7 -30 over");  // steps that come late still end it
 }
 
+std::string Windows(const StepMarker& marker) {
+  std::string text;
+  for (const TimeRange& window : marker.windows()) {
+    text += fmt::format("{}{}-{}", text.empty() ? "" : " ", window.begin.value, window.end.value);
+  }
+  return text;
+}
+
+TEST(StepMarker, WindowsAreTheActiveStepsOfEachCycle) {
+  StepMarker marker(AskedSteps{.schedule = Schedule{.wait = 1, .warmup = 1, .active = 2, .repeat = 2}});
+  Steps(marker, 4);
+  EXPECT_EQ(Windows(marker), "");
+  StepMarker whole(AskedSteps{.schedule = Schedule{.wait = 1, .warmup = 1, .active = 2, .repeat = 2}});
+  Steps(whole, 9);
+  EXPECT_EQ(Windows(whole), "30-50 70-90");
+  whole.Finish(Nanos(95));
+  EXPECT_EQ(Windows(whole), "30-50 70-90");  // nothing was being recorded
+  StepMarker touching(AskedSteps{.schedule = Schedule{.active = 2, .repeat = 2}});
+  Steps(touching, 5);
+  EXPECT_EQ(Windows(touching), "10-30 30-50");
+  StepMarker few(AskedSteps{.steps = 3});
+  Steps(few, 4);
+  EXPECT_EQ(Windows(few), "10-40");
+}
+
+TEST(StepMarker, TheEndOfTheRecordingEndsAWindow) {
+  StepMarker marker(AskedSteps{.steps = 5});
+  Steps(marker, 2);
+  marker.Finish(Nanos(25));
+  EXPECT_EQ(Windows(marker), "10-25");
+  marker.Finish(Nanos(30));
+  EXPECT_EQ(Windows(marker), "10-25");
+  StepMarker warming(AskedSteps{.schedule = Schedule{.warmup = 9, .active = 1}});
+  Steps(warming, 2);
+  warming.Finish(Nanos(25));
+  EXPECT_EQ(Windows(warming), "");
+  StepMarker all;
+  Steps(all, 3);
+  all.Finish(Nanos(35));
+  EXPECT_EQ(Windows(all), "");  // no steps were asked for
+}
+
+TEST(StepMarker, KnowsWhenItWasOn) {
+  StepMarker marker(AskedSteps{.schedule = Schedule{.wait = 1, .active = 1}});
+  Steps(marker, 4);  // on from 20 to 30, and from 40
+  std::string on;
+  for (int64_t when = 15; when <= 45; when += 5) {
+    on += marker.IsOnAt(Nanos(when)) ? '1' : '0';
+  }
+  EXPECT_EQ(on, "0110011");
+  EXPECT_TRUE(StepMarker().IsOnAt(Nanos(1)));
+}
+
 TEST(StepMarker, TurnsNeverGoBackInTime) {
   StepMarker marker(AskedSteps{.schedule = Schedule{.wait = 1, .active = 1}});
   marker.OnStepEnd(Nanos(10));
