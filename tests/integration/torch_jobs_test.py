@@ -7,9 +7,11 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import case  # noqa: E402
+from support.target_process import TargetProcess  # noqa: E402
 from support.torch_job import TorchCase  # noqa: E402
 
 STEPS = 2
+OPTIONS = ("--record-shapes", "--profile-memory")
 JOBS = ("perceptron", "transformer", "attention", "convolution", "recurrent", "adversarial", "accumulated", "inference", "scripted",
         "compiled", "distributed", "oddities")
 # What else torch.profiler writes as an event of a thread: marks of its own, not operators.
@@ -61,7 +63,37 @@ class Jobs(TorchCase):
             print(f"{job}: PyTorch {self.torch} says {said}")
             return
         reference = self.read("profiled", STEPS)
-        trace = self.record("steps", STEPS, options=("--record-shapes", "--profile-memory"))
+        trace = self.record("steps", STEPS, options=OPTIONS)
+        self.assertAgree(trace, reference)
+
+    def test_two_ranks(self):
+        """One process of two that train together, and then both."""
+        store = f"/tmp/pp-store-{self.target.pid}"
+        self.addCleanup(pathlib.Path(self.root + store).unlink, missing_ok=True)
+        other = TargetProcess(self.script, self.target.interpreter)
+        self.addCleanup(other.close)
+        other.tell(f"job ranked 1 {store}")
+        self.assertEqual(self.ask("job", "ranked", 0, store), "yes")
+        self.assertEqual(other.expect("done").text, "done yes")
+        other.tell(f"steps {STEPS}")
+        reference = self.read("profiled", STEPS)
+        other.expect("done")
+
+        recording = self.recording(*OPTIONS)
+        other.tell(f"steps {STEPS}")
+        self.ask("steps", STEPS)
+        other.expect("done")
+        self.assertAgree(self.end(recording), reference)
+
+        recordings = [self.recording(*OPTIONS), self.recording(*OPTIONS, pid=other.pid)]
+        other.tell(f"steps {STEPS}")
+        self.ask("steps", STEPS)
+        other.expect("done")
+        for recording in recordings:
+            self.assertAgree(self.end(recording), reference)
+        self.assertUnharmed(other.pid)
+
+    def assertAgree(self, trace, reference):
         self.assertEqual(trace.unfinished, [])
         if reference["kineto"] is None:
             # A list without asynchronous ones, and without some of those that are one with their caller. It may miss some.

@@ -91,8 +91,8 @@ class TorchCase(case.Case):
         self.target.tell(" ".join(str(word) for word in words))
         return self.target.expect("done").text.split(" ", 1)[1]
 
-    def recording(self, *options):
-        recording = profiler.Recording(self.target.pid, *options)
+    def recording(self, *options, pid=None):
+        recording = profiler.Recording(pid or self.target.pid, *options)
         self.addCleanup(recording.remove)
         recording.begun()  # every source is armed then
         return recording

@@ -1,4 +1,4 @@
-"""Training loops of many kinds, on PyTorch: `job NAME` makes one and warms it up, `steps N` runs it, `profiled N FILE` does
+"""Training loops of many kinds, on PyTorch: `job NAME` (`job ranked RANK FILE`) makes one and warms it up, `steps N` runs it, `profiled N FILE` does
 so under the job's own profiler and writes its trace, or its list of events where it was built without Kineto; `timed N`
 answers with its thread CPU time in ns, `timed N OPTION…` under the job's own profiler; `version` says which PyTorch it is. Answers each with `done`; `job` with `done no …` where this PyTorch cannot. Needs an interpreter with PyTorch."""
 import json
@@ -190,13 +190,15 @@ class Compiled(Job):
 
 class Distributed(Job):
     """A group of one over gloo."""
+    rank, world, path = 0, 1, ""
 
     def make(self):
         from torch import distributed
         from torch.nn.parallel import DistributedDataParallel
-        if not distributed.is_initialized():
-            store = distributed.FileStore(os.path.join(tempfile.mkdtemp(), "store"), 1)
-            distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+        if distributed.is_initialized():
+            distributed.destroy_process_group()
+        store = distributed.FileStore(self.path or os.path.join(tempfile.mkdtemp(), "store"), self.world)
+        distributed.init_process_group("gloo", store=store, rank=self.rank, world_size=self.world)
         self.distributed = distributed
         return DistributedDataParallel(nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1)))
 
@@ -206,6 +208,16 @@ class Distributed(Job):
     def step(self):
         super().step()
         self.distributed.all_reduce(torch.ones(3))
+
+
+class Ranked(Distributed):
+    """One of two processes; the other one must do the same."""
+    world = 2
+
+    def step(self):
+        super().step()
+        self.distributed.broadcast(torch.ones(5), 0)
+        self.distributed.barrier()
 
 
 class Oddities(Job):
@@ -233,10 +245,11 @@ class Oddities(Job):
 
 
 JOBS = {job.__name__.lower(): job for job in (Perceptron, Transformer, Attention, Convolution, Recurrent, Adversarial, Accumulated,
-                                              Inference, Scripted, Compiled, Distributed, Oddities)}
+                                              Inference, Scripted, Compiled, Distributed, Ranked, Oddities)}
 
 
-def make(name):
+def make(name, rank="0", path=""):
+    Ranked.rank, Ranked.path = int(rank), path
     job = JOBS[name]()
     for _ in range(4):
         job.step()
@@ -279,7 +292,7 @@ def main():
         answer = "yes"
         if words[0] == "job":
             try:
-                job = make(words[1])
+                job = make(*words[1:])
             except Exception as error:  # what this build of PyTorch leaves out
                 answer = f"no {type(error).__name__}: {error}".replace("\n", " ")[:200]
         elif words[0] == "version":
