@@ -20,7 +20,8 @@ SCHEDULES = pathlib.Path(profiler.BINARY).parent / "tests/schedule_dump"
 LOOPS = {"loop": None, "several": None, "unequal": None, "critic": 3 * PASSES, "stopping": PASSES - 2, "adversarial": None,
          "accumulated": None, "skipping": PASSES // 2, "scaled": None, "scheduled": None, "wrapped": None, "hooked": None,
          "closure": None, "linesearch": None, "perparameter": None, "compiledstep": None, "compiledaround": None,
-         "parts": None, "beside": None, "pooled": None}
+         "parts": None, "beside": None, "pooled": None, "lightning": None,
+         "lightningadversarial": None, "transformers": None, "accelerated": None}
 
 
 class Steps(TorchCase):

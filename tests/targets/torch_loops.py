@@ -2,6 +2,8 @@
 Each pass calls `begin_pass` once. `schedules FILE` says in its place what each step does for each line of the file, which
 holds the numbers of a schedule and as many words as there are steps. `version` says which PyTorch it is. Answers each with `done`; `loop` with `done no …`
 where this PyTorch cannot. Needs an interpreter with PyTorch."""
+import logging
+import tempfile
 import threading
 import warnings
 
@@ -43,6 +45,10 @@ class Loop:
         self.passes += 1
         self.one()
 
+    def turns(self, count):
+        for _ in range(count):
+            self.turn()
+
 
 class Several(Loop):
     """Optimizers of one class."""
@@ -78,9 +84,10 @@ class Stopping(Loop):
 
 
 class Adversarial(torch_jobs.Adversarial):
-    def turn(self):
-        begin_pass()
-        self.step()
+    def turns(self, count):
+        for _ in range(count):
+            begin_pass()
+            self.step()
 
 
 class Accumulated(Loop):
@@ -285,15 +292,104 @@ class Inference(Loop):
             self.generate(depth - 1)
 
 
+class Lightning(Loop):
+    """Its trainer has the loop, and makes the optimizers anew for each fit."""
+    def module(self):
+        import pytorch_lightning as lightning
+
+        class Module(lightning.LightningModule):
+            def __init__(self):
+                super().__init__()
+                self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(2))
+
+            def training_step(self, batch, _):
+                begin_pass()
+                return self.layers[0](batch).square().mean()
+
+            def configure_optimizers(self):
+                return torch.optim.Adam(self.parameters())
+        return Module()
+
+    def turns(self, count):
+        import pytorch_lightning as lightning
+        trainer = lightning.Trainer(max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False,
+                                    enable_progress_bar=False, enable_model_summary=False)
+        trainer.fit(self.module(), torch.utils.data.DataLoader(torch.rand(count, 4)))
+
+
+class LightningAdversarial(Lightning):
+    """Two optimizers, which the module steps itself."""
+
+    def module(self):
+        import pytorch_lightning as lightning
+
+        class Module(lightning.LightningModule):
+            def __init__(self):
+                super().__init__()
+                self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(2))
+                self.automatic_optimization = False
+
+            def training_step(self, batch, _):
+                begin_pass()
+                for layer, optimizer in zip(self.layers, self.optimizers()):
+                    optimizer.zero_grad()
+                    self.manual_backward(layer(batch).square().mean())
+                    optimizer.step()
+
+            def configure_optimizers(self):
+                return [torch.optim.Adam(layer.parameters()) for layer in self.layers]
+        return Module()
+
+
+class Transformers(Loop):
+    """The trainer of that package has the loop: two backwards for a step, on its own wrapper of the optimizer."""
+
+    def turns(self, count):
+        import transformers
+
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.Linear(4, 4)
+                self.calls = 0
+
+            def forward(self, x):
+                if self.calls % 2 == 0:
+                    begin_pass()
+                self.calls += 1
+                return {"loss": self.layer(x).square().mean()}
+
+        with tempfile.TemporaryDirectory() as folder:
+            arguments = transformers.TrainingArguments(
+                output_dir=folder, max_steps=count, per_device_train_batch_size=2, gradient_accumulation_steps=2,
+                use_cpu=True, report_to=[], save_strategy="no", disable_tqdm=True, logging_strategy="no")
+            data = [{"x": torch.rand(4)} for _ in range(4 * count)]
+            transformers.Trainer(model=Model(), args=arguments, train_dataset=data).train()
+
+
+class Accelerated(Loop):
+    """With the wrapper of `accelerate` around the optimizer."""
+
+    def __init__(self):
+        super().__init__()
+        import accelerate
+        self.accelerator = accelerate.Accelerator(cpu=True)
+        self.models[0], self.optimizers[0] = self.accelerator.prepare(self.models[0], self.optimizers[0])
+
+    def one(self):
+        self.optimizers[0].zero_grad()
+        self.accelerator.backward(self.models[0](self.batch).square().mean())
+        self.optimizers[0].step()
+
+
 LOOPS = {loop.__name__.lower(): loop for loop in (Loop, Several, Unequal, Critic, Stopping, Adversarial, Accumulated, Skipping,
          Scaled, Scheduled, Wrapped, Hooked, Closure, LineSearch, PerParameter, CompiledStep, CompiledAround, Parts, Beside, Pooled,
-         Inference)}
+         Inference, Lightning, LightningAdversarial, Transformers, Accelerated)}
 
 
 def make(name):
     loop = LOOPS[name]()
-    for _ in range(4):
-        loop.turn()
+    loop.turns(4)
     loop.passes = 0
     return loop
 
@@ -319,6 +415,7 @@ def schedules(path):
 
 def main():
     warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)
     loop = None
     pact.say("ready")
     for words in pact.commands():
@@ -333,8 +430,7 @@ def main():
         elif words[0] == "schedules":
             answer = schedules(words[1])
         elif words[0] == "passes":
-            for _ in range(int(words[1])):
-                loop.turn()
+            loop.turns(int(words[1]))
         pact.say("done", answer)
     print("ended well")
 
