@@ -64,8 +64,9 @@ class ChromeExporter : public FormatExporter {
   JsonOutput json_;
   KinetoWriter kineto_{context_.recording, json_, kMaxEvents};
   PythonCalls calls_{context_, functions_, json_, kineto_};
-  KinetoGpu gpu_{context_, functions_, json_, kineto_};
-  KinetoOperators operators_{context_, json_, kineto_};
+  OperatorLinks links_;
+  KinetoGpu gpu_{context_, functions_, json_, kineto_, links_};
+  KinetoOperators operators_{context_, json_, kineto_, links_};
   std::vector<Track> tracks_;
   std::vector<uint32_t> path_;
   uint64_t events_ = 0;
@@ -229,6 +230,7 @@ Result<void> ChromeExporter::Finish() {
   }
   calls_.Finish();
   operators_.Finish();
+  gpu_.Finish();
   WriteNames();
   gpu_.WriteNames();
   if (!capped_at_) {

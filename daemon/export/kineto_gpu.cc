@@ -15,6 +15,7 @@ constexpr int64_t kOverheadPid = -1;
 constexpr int64_t kWaitTid = 10'000'000;  // added to a stream's number
 constexpr int64_t kGpuSortIndex = 5'000'000;
 constexpr std::string_view kFlow = "ac2g";
+constexpr size_t kMostHeld = 1 << 18;
 
 // By GpuOperationKind.
 constexpr std::array<std::string_view, kGpuOperationKinds> kCategories = {"kernel",    "gpu_memcpy", "gpu_memset",
@@ -24,6 +25,14 @@ constexpr std::array<std::string_view, kGpuStackSources> kSources = {"none", "ex
                                                                      "at the launch"};
 constexpr std::array<std::string_view, kGpuAnnotationKinds> kAnnotationKinds = {"range", "mark",
                                                                                 "range that went on at the end"};
+
+// Hands out the oldest elements until `most` are left.
+template <typename Queue, typename Take>
+void TakeOldest(Queue& queue, size_t most, const Take& take) {
+  for (; queue.size() > most; queue.pop_front()) {
+    take(queue.front().first, queue.front().second);
+  }
+}
 
 int64_t NumberOf(uint32_t id) { return id == kNoGpuNumber ? -1 : int64_t{id}; }
 
@@ -83,6 +92,9 @@ void KinetoGpu::WritePython(StackId stack, GpuStackSource source) {
 void KinetoGpu::WriteArguments(const GpuQueue& queue, const GpuOperation& operation) {
   json_.Name("args");
   json_.StartObject();
+  if (operation.launched.value != 0) {
+    WriteExternalId({queue.pid.value, operation.launched_by.value}, operation.launched);
+  }
   if (operation.kind != GpuOperationKind::kOverhead) {
     json_.Member("device", NumberOf(queue.device));
     json_.Member("context", NumberOf(queue.context));
@@ -107,7 +119,46 @@ void KinetoGpu::WriteArguments(const GpuQueue& queue, const GpuOperation& operat
   json_.EndObject();
 }
 
-void KinetoGpu::OnOperation(GpuQueueId id, const GpuOperation& operation) {
+bool KinetoGpu::HoldsBack() const { return MayHaveOperators(context_.recording); }
+
+void KinetoGpu::OnOperation(GpuQueueId queue, const GpuOperation& operation) {
+  if (!HoldsBack()) {
+    Write(queue, operation);
+    return;
+  }
+  held_operations_.emplace_back(queue, operation);
+  if (held_operations_.size() > kMostHeld) {
+    Release(kMostHeld / 2);
+  }
+}
+
+void KinetoGpu::OnApiCall(TrackId track, const GpuApiCall& call) {
+  if (!HoldsBack()) {
+    Write(track, call);
+    return;
+  }
+  held_calls_.emplace_back(track, call);
+  if (held_calls_.size() > kMostHeld) {
+    Release(kMostHeld / 2);
+  }
+}
+
+void KinetoGpu::Release(size_t most) {
+  const auto write = [this](auto place, const auto& one) { Write(place, one); };
+  TakeOldest(held_calls_, most, write);
+  TakeOldest(held_operations_, most, write);
+}
+
+void KinetoGpu::Finish() { Release(0); }
+
+// The innermost operator that ran on that thread.
+void KinetoGpu::WriteExternalId(OperatorThread thread, Nanos when) {
+  if (const auto id = operators_.At(thread, when)) {
+    json_.Member("External id", static_cast<int64_t>(*id));
+  }
+}
+
+void KinetoGpu::Write(GpuQueueId id, const GpuOperation& operation) {
   if (!writer_.TakeRoom(operation.begin)) {
     return;
   }
@@ -134,7 +185,7 @@ void KinetoGpu::OnOperation(GpuQueueId id, const GpuOperation& operation) {
   }
 }
 
-void KinetoGpu::OnApiCall(TrackId track, const GpuApiCall& call) {
+void KinetoGpu::Write(TrackId track, const GpuApiCall& call) {
   if (!writer_.TakeRoom(call.begin)) {
     return;
   }
@@ -146,6 +197,7 @@ void KinetoGpu::OnApiCall(TrackId track, const GpuApiCall& call) {
                 call.begin, std::max(call.end, call.begin));
   json_.Name("args");
   json_.StartObject();
+  WriteExternalId({thread.pid.value, thread.tid.value}, call.begin);
   json_.Member("cbid", int64_t{call.function});
   json_.Member("correlation", static_cast<int64_t>(call.correlation));
   if (call.result != 0) {

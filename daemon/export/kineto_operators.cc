@@ -71,6 +71,9 @@ void KinetoOperators::OnOperator(TrackId track, const Operator& given) {
   json_.Name("args");
   json_.StartObject();
   json_.Member("External id", static_cast<int64_t>(++count_));
+  if (!one.is_range() && !one.is_async) {
+    links_.Add({thread.pid.value, thread.tid.value}, one.begin, one.end, count_);
+  }
   json_.Member("Record function id", static_cast<int64_t>(one.handle));
   if (one.sequence >= 0) {
     json_.Member("Sequence number", one.sequence);

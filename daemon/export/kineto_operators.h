@@ -15,14 +15,15 @@
 #include "daemon/export/format_exporter.h"
 #include "daemon/export/json_output.h"
 #include "daemon/export/kineto_writer.h"
+#include "daemon/export/operator_links.h"
 
 namespace ptrace_prof {
 
 class KinetoOperators {
  public:
   // All must outlive it.
-  KinetoOperators(const ExportContext& context, JsonOutput& json, KinetoWriter& writer)
-      : context_(context), json_(json), writer_(writer) {}
+  KinetoOperators(const ExportContext& context, JsonOutput& json, KinetoWriter& writer, OperatorLinks& links)
+      : context_(context), json_(json), writer_(writer), links_(links) {}
 
   void OnOperator(TrackId track, const Operator& one);
   void OnAllocation(TrackId track, const Allocation& one);
@@ -55,6 +56,7 @@ class KinetoOperators {
   const ExportContext& context_;
   JsonOutput& json_;
   KinetoWriter& writer_;
+  OperatorLinks& links_;
   uint64_t count_ = 0;  // of operators
   uint64_t index_ = 0;  // of events
   bool has_inputs_ = false;

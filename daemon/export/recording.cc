@@ -100,6 +100,14 @@ std::string CommandLine(const ProcessInfo& process) {
   return CleanText(line.empty() ? process.name : line);
 }
 
+bool MayHaveOperators(const Recording& recording) {
+  if (!recording.request) {
+    return false;
+  }
+  const v1::CaptureSpec& spec = recording.request->spec();
+  return WantsTorch(spec) || (MayTrace(spec.mode()) && spec.torch() != v1::TORCH_OFF);
+}
+
 std::string TitleOf(const Recording& recording, std::string_view wanted) {
   if (!wanted.empty()) {
     return CleanText(wanted);

@@ -35,6 +35,7 @@ pp_library(daemon/export
     export/memory_report.cc
     export/memory_peak.cc export/memory_timeline_exporter.cc export/tensor_table.cc export/thread_stacks.cc
     export/number_text.cc export/kineto_operators.cc export/operator_flops.cc export/operator_groups.cc
+    export/operator_links.cc
     export/operator_table.cc export/operator_totals.cc
     export/output.cc
     export/page_counters.cc
