@@ -50,7 +50,7 @@ Result<GpuReport> ParseGpuReport(std::string_view text);
 
 // A table of the operators of PyTorch, in place of everything else: key_averages() of torch.profiler.
 enum class OperatorGrouping : uint8_t { kName, kShape, kOverload, kStack, kModule, kStep };
-enum class OperatorOrder : uint8_t { kSelf, kTotal, kMean, kCount, kMemory, kFlops, kName };
+enum class OperatorOrder : uint8_t { kSelf, kTotal, kMean, kCount, kMemory, kSelfDevice, kTotalDevice, kFlops, kName };
 enum class TableForm : uint8_t { kText, kJson, kCsv, kStacks };  // kStacks: needs kStack
 struct OperatorTableOptions {
   OperatorGrouping grouping = OperatorGrouping::kName;

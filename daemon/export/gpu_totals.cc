@@ -7,13 +7,10 @@
 #include "attach/base/clean_text.h"
 
 namespace ptrace_prof {
-namespace {
 
 bool TakesGpuTime(GpuOperationKind kind) {
   return kind != GpuOperationKind::kSync && kind != GpuOperationKind::kOverhead;
 }
-
-}  // namespace
 
 std::string GpuLabel(const Recording& recording, Pid pid, uint32_t device) {
   if (device == kNoGpuNumber) {

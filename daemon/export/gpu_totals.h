@@ -16,6 +16,9 @@
 
 namespace ptrace_prof {
 
+// Not waits, and not the time that tracing took.
+bool TakesGpuTime(GpuOperationKind kind);
+
 struct GpuWork {
   uint64_t count = 0;
   Nanos time;

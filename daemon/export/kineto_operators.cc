@@ -71,7 +71,7 @@ void KinetoOperators::OnOperator(TrackId track, const Operator& given) {
   json_.Name("args");
   json_.StartObject();
   json_.Member("External id", static_cast<int64_t>(++count_));
-  if (!one.is_range() && !one.is_async) {
+  if (!one.is_range() && !one.is_async && MayHaveGpu(context_.recording)) {
     links_.Add({thread.pid.value, thread.tid.value}, one.begin, one.end, count_);
   }
   json_.Member("Record function id", static_cast<int64_t>(one.handle));

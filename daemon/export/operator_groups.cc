@@ -23,18 +23,56 @@ const Element* LastBefore(const std::vector<Element>& elements, Nanos when) {
 }  // namespace
 
 void OperatorGroups::OnSpan(const Span& span) {
-  if (options_.grouping != OperatorGrouping::kStep) {
+  if (UsesStacks()) {
     threads_.OnSpan(span);
   }
 }
 
-void OperatorGroups::Add(TrackId track, const Operator& one, uint64_t flops) {
+void OperatorGroups::OnSample(TrackId track, Nanos when, StackId stack) {
+  if (UsesStacks()) {
+    threads_.OnSample(track, when, stack);
+  }
+}
+
+void OperatorGroups::Add(TrackId track, const Operator& one, uint64_t flops, std::optional<std::string> group) {
   if (kept_.size() >= kMostKeptOperators) {
     ++left_out_;
     return;
   }
-  kept_.push_back({track, one, flops});
+  kept_.push_back({track, one, flops, std::move(group)});
   kept_.back().one.inputs = nullptr;
+}
+
+void OperatorGroups::Add(TrackId track, const GpuApiCall& call) {
+  if (kept_.size() < kMostKeptOperators) {
+    const bool has_late_group = UsesStacks() || options_.grouping == OperatorGrouping::kStep;
+    const Operator as_operator{.begin = call.begin, .end = call.end, .name = call.name};
+    kept_.push_back({track, as_operator, 0, has_late_group ? std::nullopt : std::optional<std::string>(""), true});
+    has_calls_ = true;
+  }
+}
+
+void OperatorGroups::Add(OperatorThread launched_by, const GpuOperation& operation) {
+  if (operation.launched.value != 0 && launched_.size() < kMostKeptOperators) {
+    launched_.push_back({launched_by, operation.launched, operation.end - operation.begin});
+  }
+}
+
+// By index of kept_.
+std::vector<Nanos> OperatorGroups::DeviceTimes() {
+  std::vector<Nanos> times(kept_.size());
+  OperatorLinks links;
+  for (size_t i = 0; i < kept_.size() && !launched_.empty(); ++i) {
+    if (const Operator& one = kept_[i].one; !kept_[i].is_call && !one.is_range() && !one.is_async) {
+      links.Add(threads_.ThreadOf(kept_[i].track), one.begin, one.end, i);
+    }
+  }
+  for (const Launched& launched : launched_) {
+    if (const auto index = links.At(launched.thread, launched.when)) {
+      times[*index] = times[*index] + launched.took;
+    }
+  }
+  return times;
 }
 
 std::optional<StackId> OperatorGroups::StackOf(const Kept& kept) const {
@@ -113,6 +151,9 @@ const std::string* OperatorGroups::BackwardGroup(const Kept& kept) const {
 }
 
 std::string OperatorGroups::GroupOf(const Kept& kept) {
+  if (kept.group.has_value()) {
+    return *kept.group;
+  }
   if (options_.grouping == OperatorGrouping::kStep) {
     return StepOf(kept.one);
   }
@@ -131,8 +172,14 @@ void OperatorGroups::Finish(const Visit& visit) {
   }
   steps_ = recording_.steps;
   std::ranges::stable_sort(steps_, {}, &RecordedStep::begin);
-  for (const Kept& kept : kept_) {
-    visit(kept.track, kept.one, kept.flops, GroupOf(kept));
+  if (has_calls_) {  // among the operators that make them
+    std::ranges::stable_sort(kept_, [](const Kept& a, const Kept& b) {
+      return a.one.end != b.one.end ? a.one.end < b.one.end : b.one.begin < a.one.begin;
+    });
+  }
+  const std::vector<Nanos> device = DeviceTimes();
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    visit(kept_[i].track, kept_[i].one, kept_[i].flops, GroupOf(kept_[i]), device[i]);
   }
 }
 

@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "attach/base/clean_text.h"
 #include "daemon/export/format_exporter.h"
+#include "daemon/export/gpu_totals.h"
 #include "daemon/export/json_output.h"
 #include "daemon/export/markup.h"
 #include "daemon/export/number_text.h"
@@ -52,43 +55,55 @@ constexpr FlopsUnit kFlopsUnits[] = {
 class OperatorTable : public FormatExporter {
  public:
   explicit OperatorTable(ExportContext context)
-      : context_(std::move(context)),
-        options_(*context_.options.table),
-        totals_(options_.grouping),
-        groups_(GroupsFor(context_)) {}
+      : context_(std::move(context)), options_(*context_.options.table), totals_(options_.grouping) {}
 
   void OnSpan(const Span& span) override {
-    if (groups_.has_value()) {
-      groups_->OnSpan(span);
+    if (OperatorGroups* kept = Kept()) {
+      kept->OnSpan(span);
     }
   }
   void OnSample(TrackId track, Nanos when, StackId stack) override {
-    if (groups_.has_value()) {
-      groups_->OnSample(track, when, stack);
+    if (OperatorGroups* kept = Kept()) {
+      kept->OnSample(track, when, stack);
     }
   }
   void OnOperator(TrackId track, const Operator& one) override {
-    if (groups_.has_value()) {
-      groups_->Add(track, one, totals_.Flops(one));
+    if (OperatorGroups* kept = Kept()) {
+      kept->Add(track, one, totals_.Flops(one), HasLateGroups() ? std::nullopt : std::optional(totals_.GroupOf(one)));
     } else {
       totals_.Add(track, one);
+    }
+  }
+  void OnGpuApiCall(TrackId track, const GpuApiCall& call) override {
+    if (OperatorGroups* kept = Kept()) {
+      kept->Add(track, call);
+    }
+  }
+  void OnGpuOperation(GpuQueueId queue, const GpuOperation& operation) override {
+    OperatorGroups* kept = Kept();
+    if (kept != nullptr && TakesGpuTime(operation.kind)) {
+      const OperatorThread thread = {context_.recording.gpu_queues[queue.value].pid.value, operation.launched_by.value};
+      kept->Add(thread, operation);
+      GpuWork& work = device_work_[{thread, operation.name}];
+      work.Add(operation.end - operation.begin);
     }
   }
 
   Result<void> Finish() override {
     if (groups_.has_value()) {
-      groups_->Finish([this](TrackId track, const Operator& one, uint64_t flops, const std::string& group) {
-        totals_.Add(track, one, flops, group);
-      });
+      groups_->Finish([this](TrackId track, const Operator& one, uint64_t flops, const std::string& group,
+                             Nanos device) { totals_.Add(track, one, flops, group, device); });
     }
-    if (totals_.is_empty()) {
+    if (context_.recording.operators == 0) {
       return Error{Code::kNotFound, "the trace has no operators of PyTorch",
                    "record with --torch on, or with --mode trace while PyTorch is loaded"};
     }
+    AddDeviceWork();
     PP_RETURN_IF_ERROR(CheckGrouping());
     rows_ = totals_.Rows(options_.order);
     for (const OperatorRow& row : rows_) {
       all_ = all_ + row.self;
+      all_device_ = all_device_ + (row.kind == OperatorRowKind::kDevice ? row.self_device : Nanos());
       most_flops_ = std::max(most_flops_, row.flops);
     }
     if (options_.rows > 0 && rows_.size() > options_.rows) {
@@ -118,20 +133,38 @@ class OperatorTable : public FormatExporter {
     }
     return {};
   }
-  static std::optional<OperatorGroups> GroupsFor(const ExportContext& context) {
-    const OperatorTableOptions& options = *context.options.table;
-    const bool is_late = options.grouping == OperatorGrouping::kStack ||
-                         options.grouping == OperatorGrouping::kModule || options.grouping == OperatorGrouping::kStep;
-    return is_late ? std::optional<OperatorGroups>(std::in_place, options, context.recording, context.stacks)
-                   : std::nullopt;
+  bool HasLateGroups() const {
+    return options_.grouping == OperatorGrouping::kStack || options_.grouping == OperatorGrouping::kModule ||
+           options_.grouping == OperatorGrouping::kStep;
   }
-  double Percent(Nanos part) const {
-    return 100 * static_cast<double>(part.value) / static_cast<double>(std::max<int64_t>(all_.value, 1));
+  // Null: nothing waits for the end of the trace.
+  OperatorGroups* Kept() {
+    if (!groups_.has_value() && (HasLateGroups() || MayHaveGpu(context_.recording))) {
+      groups_.emplace(options_, context_.recording, context_.stacks);
+    }
+    return groups_.has_value() ? &*groups_ : nullptr;
+  }
+  // What the GPU did, if all threads are wanted, or for those that are.
+  void AddDeviceWork() {
+    std::set<OperatorThread> wanted;
+    for (const RecordedThread& thread : context_.recording.threads) {
+      if (thread.selected) {
+        wanted.emplace(thread.info.pid.value, thread.info.tid.value);
+      }
+    }
+    for (const auto& [key, work] : device_work_) {
+      if (context_.options.threads.empty() || wanted.contains(key.first)) {
+        totals_.AddDevice(key.second, work.count, work.time);
+      }
+    }
+  }
+  static double Percent(Nanos part, Nanos all) {
+    return 100 * static_cast<double>(part.value) / static_cast<double>(std::max<int64_t>(all.value, 1));
   }
   static std::string NameOf(const OperatorRow& row) {
     return row.name.empty() ? std::string("[unreadable name]") : CleanText(row.name);
   }
-  static Nanos MeanOf(const OperatorRow& row) { return Nanos(row.total.value / static_cast<int64_t>(row.count)); }
+  static Nanos MeanOf(Nanos total, uint64_t count) { return Nanos(total.value / static_cast<int64_t>(count)); }
 
   const FlopsUnit& Unit() const {
     for (const FlopsUnit& unit : kFlopsUnits) {
@@ -154,8 +187,12 @@ class OperatorTable : public FormatExporter {
     return {title, member, [time](const OperatorRow& row) { return TimeText(row.*time); },
             [time](const OperatorRow& row) { return static_cast<double>((row.*time).value) / 1e3; }};
   }
-  Column Share(std::string_view title, Nanos OperatorRow::*time) const {
-    return {title, "", [this, time](const OperatorRow& row) { return fmt::format("{:.2f}%", Percent(row.*time)); }, {}};
+  // `all`: what the shares add up to.
+  static Column Share(std::string_view title, Nanos OperatorRow::*time, Nanos all) {
+    return {title, "", [=](const OperatorRow& row) { return fmt::format("{:.2f}%", Percent(row.*time, all)); }, {}};
+  }
+  static Column Mean(std::string_view title, Nanos OperatorRow::*total) {
+    return {title, "", [total](const OperatorRow& row) { return TimeText(MeanOf(row.*total, row.count)); }, {}};
   }
   static Column Memory(std::string_view title, std::string_view member, int64_t OperatorRow::*bytes) {
     return {title, member, [bytes](const OperatorRow& row) { return BytesText(row.*bytes); },
@@ -166,11 +203,19 @@ class OperatorTable : public FormatExporter {
   std::vector<Column> Columns() const {
     std::vector<Column> columns = {
         {"Name", "name", [](const OperatorRow& row) { return Shortened(NameOf(row), kMostName); }, NameOf},
-        Share("Self CPU %", &OperatorRow::self),
+        Share("Self CPU %", &OperatorRow::self, all_),
         Time("Self CPU", "self_cpu_time_us", &OperatorRow::self),
-        Share("CPU total %", &OperatorRow::total),
+        Share("CPU total %", &OperatorRow::total, all_),
         Time("CPU total", "cpu_time_total_us", &OperatorRow::total),
-        {"CPU time avg", "", [](const OperatorRow& row) { return TimeText(MeanOf(row)); }, {}}};
+        Mean("CPU time avg", &OperatorRow::total)};
+    if (totals_.has_device_time()) {
+      columns.push_back(Time("Self CUDA", "self_device_time_us", &OperatorRow::self_device));
+      columns.push_back(Share("Self CUDA %", &OperatorRow::self_device, all_device_));
+      columns.push_back(Time("CUDA total", "device_time_total_us", &OperatorRow::total_device));
+      columns.push_back(Mean("CUDA time avg", &OperatorRow::total_device));
+      columns.push_back(
+          {"", "is_device", {}, [](const OperatorRow& row) { return row.kind == OperatorRowKind::kDevice; }});
+    }
     if (totals_.has_memory()) {
       columns.push_back(Memory("CPU Mem", "cpu_memory", &OperatorRow::cpu_memory));
       columns.push_back(Memory("Self CPU Mem", "self_cpu_memory", &OperatorRow::self_cpu_memory));
@@ -181,7 +226,8 @@ class OperatorTable : public FormatExporter {
     }
     columns.push_back({"# of Calls", "count", [](const OperatorRow& row) { return std::to_string(row.count); },
                        [](const OperatorRow& row) { return static_cast<int64_t>(row.count); }});
-    columns.push_back({"", "is_user_annotation", {}, [](const OperatorRow& row) { return row.is_range; }});
+    columns.push_back(
+        {"", "is_user_annotation", {}, [](const OperatorRow& row) { return row.kind == OperatorRowKind::kRange; }});
     if (const auto group = std::ranges::find(kGroupColumns, options_.grouping, &GroupColumn::grouping);
         group != std::end(kGroupColumns)) {
       columns.push_back({group->title, group->member,
@@ -215,6 +261,9 @@ class OperatorTable : public FormatExporter {
     }
     WriteAligned(lines);
     context_.out.Write(fmt::format("Self CPU time total: {}\n", TimeText(all_)));
+    if (totals_.has_device_time()) {
+      context_.out.Write(fmt::format("Self CUDA time total: {}\n", TimeText(all_device_)));
+    }
     if (left_out_ > 0) {
       context_.out.Write(fmt::format("{} more rows: --row-limit shows them.\n", left_out_));
     }
@@ -272,6 +321,10 @@ class OperatorTable : public FormatExporter {
     json.StartObject();
     json.Name("self_cpu_time_total_us");
     json.Double(static_cast<double>(all_.value) / 1e3);
+    if (totals_.has_device_time()) {
+      json.Name("self_device_time_total_us");
+      json.Double(static_cast<double>(all_device_.value) / 1e3);
+    }
     json.Name("rows");
     json.StartArray();
     for (const OperatorRow& row : rows_) {
@@ -316,11 +369,16 @@ class OperatorTable : public FormatExporter {
     }
   }
 
-  // As export_stacks() of torch.profiler: the stack, its root first, and the own time of its operators in microseconds.
+  // As export_stacks() of torch.profiler: the stack, its root first, and the own time of its operators in microseconds,
+  // on the CPU or on the GPU.
   void WriteStacks() {
+    const bool is_device =
+        options_.order == OperatorOrder::kSelfDevice || options_.order == OperatorOrder::kTotalDevice;
     std::map<std::string, Nanos> times;
     for (const OperatorRow& row : rows_) {
-      times[row.group] = times[row.group] + row.self;
+      if (row.kind != OperatorRowKind::kDevice) {
+        times[row.group] = times[row.group] + (is_device ? row.self_device : row.self);
+      }
     }
     for (const auto& [stack, time] : times) {
       if (time.value < 1000 || stack.starts_with('[')) {
@@ -345,7 +403,9 @@ class OperatorTable : public FormatExporter {
   OperatorTotals totals_;
   std::optional<OperatorGroups> groups_;
   std::vector<OperatorRow> rows_;
+  std::map<std::pair<OperatorThread, std::string_view>, GpuWork> device_work_;  // by launching thread and name
   Nanos all_;
+  Nanos all_device_;
   uint64_t most_flops_ = 0;  // of a row
   size_t left_out_ = 0;
 };

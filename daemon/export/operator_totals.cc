@@ -20,26 +20,28 @@ void OperatorTotals::Count(const Finished& call, int sign) {
   row.count += static_cast<uint64_t>(sign);
   row.total.value += sign * call.took().value;
   row.self.value += sign * (call.took() - call.inside).value;
-  row.cpu_memory += sign * call.memory.cpu;
-  row.device_memory += sign * call.memory.device;
-  row.self_cpu_memory += sign * (call.memory.cpu - call.memory_inside.cpu);
-  row.self_device_memory += sign * (call.memory.device - call.memory_inside.device);
+  row.cpu_memory += sign * call.all.cpu_memory;
+  row.device_memory += sign * call.all.device_memory;
+  row.self_cpu_memory += sign * (call.all.cpu_memory - call.all_inside.cpu_memory);
+  row.self_device_memory += sign * (call.all.device_memory - call.all_inside.device_memory);
+  row.total_device.value += sign * call.all.device_time.value;
+  row.self_device.value += sign * (call.all.device_time - call.all_inside.device_time).value;
   row.flops += static_cast<uint64_t>(sign) * call.flops;
 }
 
-void OperatorTotals::Add(TrackId track, const Operator& one) {
-  std::string group;
+std::string OperatorTotals::GroupOf(const Operator& one) const {
   if (grouping_ == OperatorGrouping::kShape && one.inputs != nullptr) {
-    group = one.inputs->sizes;
-  } else if (grouping_ == OperatorGrouping::kOverload) {
-    group = one.overload;
+    return one.inputs->sizes;
   }
-  Add(track, one, Flops(one), group);
+  return std::string(grouping_ == OperatorGrouping::kOverload ? one.overload : "");
 }
 
-void OperatorTotals::Add(TrackId track, const Operator& one, uint64_t flops, const std::string& group) {
-  Finished call{.begin = one.begin, .end = one.end, .flops = flops, .row = &RowOf(one, group)};
-  call.memory = {one.cpu_memory, one.device_memory};
+void OperatorTotals::Add(TrackId track, const Operator& one) { Add(track, one, Flops(one), GroupOf(one)); }
+
+void OperatorTotals::Add(TrackId track, const Operator& one, uint64_t flops, const std::string& group, Nanos device) {
+  OperatorRow& row = RowOf(one.name, group, one.is_range() ? OperatorRowKind::kRange : OperatorRowKind::kOperator);
+  Finished call{.begin = one.begin, .end = one.end, .flops = flops, .row = &row};
+  call.all = {one.cpu_memory, one.device_memory, device};
   has_memory_ = has_memory_ || one.cpu_memory != 0;
   has_device_memory_ = has_device_memory_ || one.device_memory != 0;
   // An asynchronous operator is no caller of what its thread does meanwhile.
@@ -51,13 +53,13 @@ void OperatorTotals::Add(TrackId track, const Operator& one, uint64_t flops, con
       last = finished.back();
       finished.pop_back();
       call.inside = call.inside + last.took();
-      call.memory_inside += last.memory;
+      call.all_inside += last.all;
     }
-    call.memory += call.memory_inside;
+    call.all += call.all_inside;
     if (called == 1 && last.row->name == one.name && call.row->name == one.name) {
       Count(last, -1);
       call.inside = last.inside;
-      call.memory_inside = last.memory_inside;
+      call.all_inside = last.all_inside;
     }
     if (finished.size() >= kMostFinished) {
       finished.erase(finished.begin(), finished.begin() + kMostFinished / 2);
@@ -67,15 +69,23 @@ void OperatorTotals::Add(TrackId track, const Operator& one, uint64_t flops, con
   Count(call, 1);
 }
 
-OperatorRow& OperatorTotals::RowOf(const Operator& one, const std::string& group) {
-  Key key(one.name, group, one.is_range());
+void OperatorTotals::AddDevice(std::string_view name, uint64_t count, Nanos time) {
+  OperatorRow& row = RowOf(name, "", OperatorRowKind::kDevice);
+  row.count += count;
+  row.self_device = row.self_device + time;
+  row.total_device = row.total_device + time;
+  has_device_time_ = true;
+}
+
+OperatorRow& OperatorTotals::RowOf(std::string_view name, const std::string& group, OperatorRowKind kind) {
+  Key key(name, group, kind);
   auto row = rows_.find(key);
   if (row == rows_.end()) {
     if (rows_.size() >= kMostOperatorRows) {
-      key = Key("[other operators]", "", false);
+      key = Key("[others]", "", kind);
     }
     row = rows_.try_emplace(key).first;
-    std::tie(row->second.name, row->second.group, row->second.is_range) = key;
+    std::tie(row->second.name, row->second.group, row->second.kind) = key;
   }
   return row->second;
 }
@@ -112,6 +122,8 @@ std::vector<OperatorRow> OperatorTotals::Rows(OperatorOrder order) const {
       case OperatorOrder::kMean: return static_cast<double>(row.total.value) / static_cast<double>(row.count);
       case OperatorOrder::kCount: return static_cast<double>(row.count);
       case OperatorOrder::kMemory: return static_cast<double>(row.self_cpu_memory + row.self_device_memory);
+      case OperatorOrder::kSelfDevice: return static_cast<double>(row.self_device.value);
+      case OperatorOrder::kTotalDevice: return static_cast<double>(row.total_device.value);
       case OperatorOrder::kFlops: return static_cast<double>(row.flops);
       case OperatorOrder::kName: break;
     }

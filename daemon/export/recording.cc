@@ -108,6 +108,10 @@ bool MayHaveOperators(const Recording& recording) {
   return WantsTorch(spec) || (MayTrace(spec.mode()) && spec.torch() != v1::TORCH_OFF);
 }
 
+bool MayHaveGpu(const Recording& recording) {
+  return recording.request.has_value() && HasGpu(recording.request->spec());
+}
+
 std::string TitleOf(const Recording& recording, std::string_view wanted) {
   if (!wanted.empty()) {
     return CleanText(wanted);

@@ -70,6 +70,7 @@ struct Recording {
 
 // Whether operators of PyTorch may be recorded: they may still come.
 bool MayHaveOperators(const Recording& recording);
+bool MayHaveGpu(const Recording& recording);
 // "train.py": `wanted` if it is set, else the command line of the first process.
 std::string TitleOf(const Recording& recording, std::string_view wanted);
 std::string CommandLine(const ProcessInfo& process);

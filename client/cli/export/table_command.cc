@@ -32,12 +32,18 @@ constexpr Choice<OperatorOrder> kOrders[] = {{"self", OperatorOrder::kSelf},
                                              {"mean", OperatorOrder::kMean},
                                              {"count", OperatorOrder::kCount},
                                              {"memory", OperatorOrder::kMemory},
+                                             {"device", OperatorOrder::kSelfDevice},
+                                             {"device_total", OperatorOrder::kTotalDevice},
                                              {"flops", OperatorOrder::kFlops},
                                              {"name", OperatorOrder::kName},
                                              {"self_cpu_time_total", OperatorOrder::kSelf},
                                              {"cpu_time_total", OperatorOrder::kTotal},
                                              {"cpu_time", OperatorOrder::kMean},
-                                             {"self_cpu_memory_usage", OperatorOrder::kMemory}};
+                                             {"self_cpu_memory_usage", OperatorOrder::kMemory},
+                                             {"self_cuda_time_total", OperatorOrder::kSelfDevice},
+                                             {"self_device_time_total", OperatorOrder::kSelfDevice},
+                                             {"cuda_time_total", OperatorOrder::kTotalDevice},
+                                             {"device_time_total", OperatorOrder::kTotalDevice}};
 constexpr Choice<TableForm> kForms[] = {
     {"text", TableForm::kText}, {"json", TableForm::kJson}, {"csv", TableForm::kCsv}, {"stacks", TableForm::kStacks}};
 constexpr size_t kWholeStacks = 512;  // frames
@@ -80,8 +86,11 @@ class TableCommand : public Command {
     app.add_option("--row-limit", table_.rows, "At most that many rows; 0: all (default: 100)")
         ->type_name("N")
         ->check(CLI::Range(0, 1'000'000'000).description(""));
-    app.add_option("-f,--format", form_,
-                   fmt::format("{} (default: text); stacks: as export_stacks() of torch.profiler", WordsOf(kForms)))
+    app.add_option(
+           "-f,--format", form_,
+           fmt::format(
+               "{} (default: text); stacks: as export_stacks() of torch.profiler (with --sort-by device: GPU time)",
+               WordsOf(kForms)))
         ->type_name("FORMAT");
     app.add_option("--threads", options_.threads, "Only these threads, by id or name")->delimiter(',');
     app.footer(

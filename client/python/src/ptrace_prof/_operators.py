@@ -33,11 +33,19 @@ class OperatorAverage:
     overload_name: Optional[str]     #: with group_by_overload_name
     module: Optional[str]            #: with group_by="module": "Linear_0 (layers.3)"
     step: Optional[str]              #: with group_by="step": "ProfilerStep#4"
+    self_device_time_total: float    #: microseconds that a GPU took for what it launched itself; 0 without gpu
+    device_time_total: float
+    is_device: bool                  #: work of a GPU: a kernel, a copy; it has no CPU time
 
     @property
     def cpu_time(self) -> float:
         """Microseconds for each call."""
         return self.cpu_time_total / self.count
+
+    @property
+    def device_time(self) -> float:
+        """Microseconds on a GPU for each call."""
+        return self.device_time_total / self.count
 
 
 @dataclass(frozen=True)
@@ -140,7 +148,9 @@ def _average(row: dict[str, Any]) -> OperatorAverage:
         device_memory_usage=row.get("device_memory", 0), self_device_memory_usage=row.get("self_device_memory", 0),
         flops=row.get("flops", 0), input_shapes=json.loads(shapes) if shapes else None,
         stack=stack.split(" < ") if stack is not None else None, overload_name=row.get("overload"),
-        module=row.get("module"), step=row.get("step"))
+        module=row.get("module"), step=row.get("step"),
+        self_device_time_total=row.get("self_device_time_us", 0.0),
+        device_time_total=row.get("device_time_total_us", 0.0), is_device=row.get("is_device", False))
 
 
 def key_averages(trace: bytes, grouping: str) -> KeyAverages:

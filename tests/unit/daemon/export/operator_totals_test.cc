@@ -78,5 +78,27 @@ TEST_F(Totals, ARowThatWasTakenOverIsGone) {
   EXPECT_EQ(by_shape.Rows()[0].group, outer.sizes);
 }
 
+// As torch.profiler: the work of a GPU is a row of its own, and is in the rows of what launched it.
+TEST_F(Totals, TimeOfAGpu) {
+  const auto add = [this](std::string_view name, int64_t begin, int64_t end, int64_t device) {
+    totals_.Add(TrackId(0), {.begin = Nanos(begin), .end = Nanos(end), .name = name}, 0, "", Nanos(device));
+  };
+  EXPECT_FALSE(totals_.has_device_time());
+  add("cudaLaunchKernel", 12, 14, 0);
+  add("aten::div_", 11, 18, 0);
+  add("aten::mm", 20, 25, 500);
+  add("aten::div_", 10, 30, 40);
+  totals_.AddDevice("gemm", 2, Nanos(540));
+  EXPECT_TRUE(totals_.has_device_time());
+  EXPECT_EQ(Row("aten::div_").total_device, Nanos(540));
+  EXPECT_EQ(Row("aten::div_").self_device, Nanos(40));
+  EXPECT_EQ(Row("aten::mm").self_device, Nanos(500));
+  EXPECT_EQ(Row("gemm").kind, OperatorRowKind::kDevice);
+  EXPECT_EQ(Row("gemm").total_device, Nanos(540));
+  EXPECT_EQ(Row("gemm").count, 2U);
+  EXPECT_EQ(Row("gemm").total, Nanos(0));
+  EXPECT_EQ(totals_.Rows(OperatorOrder::kSelfDevice)[1].name, "aten::mm");
+}
+
 }  // namespace
 }  // namespace ptrace_prof

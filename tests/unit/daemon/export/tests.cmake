@@ -6,6 +6,7 @@ add_executable(daemon_export_test
   unit/daemon/export/calls_test.cc
   unit/daemon/export/exporter_test.cc
   unit/daemon/export/operator_flops_test.cc
+  unit/daemon/export/operator_links_test.cc
   unit/daemon/export/operator_table_test.cc
   unit/daemon/export/operator_totals_test.cc
   unit/daemon/export/exporting.cc
