@@ -47,10 +47,17 @@ typedef struct pp_torch_arena {
   uint64_t lease;  // clock value after which the hook leaves on its own
   uint64_t leave;  // != 0: leave at the next operator
   pp_torch_row row;
+  uint64_t pad1[5];  // what follows is written while threads read what is before
+  // Written by the target: some of the callbacks at begins, and at ends, how many they were and how long they took, in
+  // ticks of the clock.
+  struct {
+    uint64_t count;
+    uint64_t ticks;
+  } timed[2];
 } pp_torch_arena;
 PP_STATIC_ASSERT(offsetof(pp_torch_arena, state) == 48, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_torch_arena, lease) == 104, "fixed");
-PP_STATIC_ASSERT(sizeof(pp_torch_arena) == 152, "fixed");
+PP_STATIC_ASSERT(offsetof(pp_torch_arena, timed) == 192 && sizeof(pp_torch_arena) == 224, "fixed");
 
 #define PP_TORCH_ARENA_SIZE(rings, records) PP_FREED_OFFSET(rings, (uint64_t)(records))
 #define PP_TORCH_MAX_ARENA (64ull << 20) /* the address range that the target reserves for it */

@@ -107,6 +107,18 @@ bool TorchArena::inputs_off() const { return Load(head().inputs_off) != 0; }
 
 uint64_t TorchArena::memory_slots() const { return Load(head().memory_slots); }
 
+double TorchArena::CostTicks() const {
+  double cost = 0;
+  for (const auto& timed : head().timed) {
+    const uint64_t count = Load(timed.count);
+    if (count == 0) {
+      return 0;
+    }
+    cost += static_cast<double>(Load(timed.ticks)) / static_cast<double>(count);
+  }
+  return cost;
+}
+
 uint64_t TorchArena::without_ring() const { return Load(head().without_ring); }
 
 }  // namespace ptrace_prof

@@ -50,6 +50,7 @@ class TorchArena {
   bool inputs_off() const;        // tensors are of no known layout
   uint64_t memory_slots() const;  // of the boot block: how many lead to the hook
   bool is_unreadable() const;     // the process may not copy its own operators (process_vm_readv)
+  double CostTicks() const;       // of an operator, as the hook measured some of its callbacks; 0: not measured
   uint64_t without_ring() const;  // operators of threads for which no ring was free
 
  private:

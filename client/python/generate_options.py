@@ -8,12 +8,12 @@ import textwrap
 
 _TYPES = {"SWITCH": "bool", "COUNT": "Optional[int]", "SIZE": "Optional[int]", "TIME": "Optional[float]",
           "RATE": "Optional[float]", "SHARE": "Optional[float]", "GLOBS": "Iterable[str]", "IDS": "Iterable[int]",
-          "SCHEDULE": "Optional[StepSchedule]"}
+          "SCHEDULE": "Optional[StepSchedule]", "PAIRS": "Mapping[str, str]"}
 _UNITS = {"TIME": "In seconds.", "SIZE": "In bytes."}
 _HEAD = '''"""The options of a capture, generated from the table of options beside CaptureSpec."""
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Optional
 
 from typing_extensions import Literal, TypedDict

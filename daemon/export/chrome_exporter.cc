@@ -56,7 +56,7 @@ class ChromeExporter : public FormatExporter {
   void WriteNames();
   void WriteName(std::string_view what, Pid pid, Tid tid, const std::string& name);
   void WriteCapMarker();
-  void WriteRank();
+  void WriteDistributedInfo();
   void WriteFlags();
 
   ExportContext context_;
@@ -171,24 +171,32 @@ void ChromeExporter::WriteNames() {
 }
 
 // HolisticTraceAnalysis searches for exactly these characters, blank included (get_trace_files: `"rank": (\d+)`), and
-// takes the first match. So no rank is written if the processes have several.
-void ChromeExporter::WriteRank() {
+// takes the first match. So nothing is written if the processes have several ranks.
+void ChromeExporter::WriteDistributedInfo() {
   const ProcessInfo* found = nullptr;
   for (const auto& [pid, process] : context_.recording.processes) {
-    if (process.rank.value_or(-1) < 0 || (found != nullptr && process.rank == found->rank)) {
+    const bool has_rank = process.rank.value_or(-1) >= 0;
+    if (!has_rank && process.process_groups.empty()) {
       continue;
     }
-    if (found != nullptr) {
+    if (found != nullptr && process.rank != found->rank) {
       return;
     }
-    found = &process;
+    found = found == nullptr || found->process_groups.empty() ? &process : found;
   }
   if (found == nullptr) {
     return;
   }
-  const std::string info = found->world_size.has_value()
-                               ? fmt::format(R"({{"rank": {}, "world_size": {}}})", *found->rank, *found->world_size)
-                               : fmt::format(R"({{"rank": {}}})", *found->rank);
+  std::vector<std::string> members;
+  if (found->rank.value_or(-1) >= 0) {
+    members.push_back(fmt::format(R"("rank": {})", *found->rank));
+  }
+  if (IsJson(found->process_groups, '{')) {
+    members.push_back(found->process_groups.substr(1, found->process_groups.size() - 2));
+  } else if (found->world_size.has_value()) {
+    members.push_back(fmt::format(R"("world_size": {})", *found->world_size));
+  }
+  const std::string info = fmt::format("{{{}}}", fmt::join(members, ", "));
   json_.Name("distributedInfo");
   json_.RawValue(info.data(), info.size(), rapidjson::kObjectType);
 }
@@ -200,7 +208,9 @@ void ChromeExporter::WriteFlags() {
   }
   const std::pair<const char*, bool> flags[] = {{"with_stack", context_.recording.exact},
                                                 {"profile_memory", operators_.has_memory()},
-                                                {"record_shapes", operators_.has_inputs()}};
+                                                {"record_shapes", operators_.has_inputs()},
+                                                {"with_modules", context_.recording.exact},
+                                                {"with_flops", operators_.has_inputs()}};
   for (const auto& [name, is_set] : flags) {
     if (is_set) {
       json_.Member(name, int64_t{1});
@@ -247,7 +257,10 @@ Result<void> ChromeExporter::Finish() {
     gpu_.WriteDeviceProperties();
   }
   WriteFlags();
-  WriteRank();
+  for (const auto& [key, value] : context_.recording.metadata) {
+    json_.Member(key, value);
+  }
+  WriteDistributedInfo();
   json_.Name("otherData");
   json_.StartObject();
   json_.Member("exporter", "ptrace-prof");

@@ -5,12 +5,14 @@
 
 #include <array>
 #include <cerrno>
+#include <map>
 
 #include "daemon/export/format_exporter.h"
 #include "daemon/export/number_text.h"
 #include "daemon/export/span_feed.h"
 #include "daemon/export/trace_copy.h"
 #include "daemon/export/window_filter.h"
+#include "rpc/messages/metadata.h"
 
 namespace ptrace_prof {
 namespace {
@@ -75,6 +77,10 @@ constexpr std::string_view kReports[] = {"kernels", "stacks", "modules", "ranges
 
 Result<void> CheckOptions(const FormatInfo& format, const ExportOptions& options, const std::string& output_path) {
   const bool filtered = !options.threads.empty() || !options.processes.empty() || options.no_idle || options.window;
+  if (format.format == ExportFormat::kPerfetto && !options.metadata.empty()) {
+    return Error{Code::kInvalidArgument, "the perfetto format is a copy of the trace: nothing can be added to it",
+                 "Give --meta to record, or choose another format."};
+  }
   if (format.format == ExportFormat::kPerfetto && filtered) {
     return Error{Code::kInvalidArgument, "the perfetto format is a copy of the whole trace: it cannot be filtered",
                  "Leave the filters out, or choose another format."};
@@ -113,10 +119,20 @@ bool ShowsOperators(const std::optional<ExportFormat>& format) {
   return format == ExportFormat::kText || format == ExportFormat::kChrome || format == ExportFormat::kMemoryTimeline;
 }
 
+Result<std::map<std::string, std::string>> MetadataOf(const ExportOptions& options) {
+  std::map<std::string, std::string> metadata;
+  for (const std::string& text : options.metadata) {
+    PP_ASSIGN_OR_RETURN(const auto entry, ParseMetadata(text));
+    metadata[entry.first] = entry.second;
+  }
+  return metadata;
+}
+
 Result<ExportSummary> ExportSpans(int input_fd, Factory factory, const ExportOptions& options,
                                   const std::string& output_path, Output& out) {
   ExportSummary summary;
   Recording recording;
+  PP_ASSIGN_OR_RETURN(recording.metadata, MetadataOf(options));
   SpanFeed feed(options, recording);
   WindowFilter filter(options.window.value_or(TimeRange()), feed);
   TraceReader reader(options.window ? static_cast<TraceVisitor&>(filter) : feed);

@@ -71,6 +71,7 @@ struct ExportOptions {
   std::optional<OperatorTableOptions> table;
   std::optional<TimeRange> window;  // only what was recorded in it; times of the recorded host's CLOCK_MONOTONIC
   std::string title;                // default: the command line of the first process
+  std::vector<std::string> metadata;  // KEY=VALUE: in place of what the recording says of these keys
 };
 
 struct ExportSummary {

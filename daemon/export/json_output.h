@@ -3,8 +3,10 @@
 // `<`, which occurs only in strings, is written as \u003c, so that the result can be embedded in an HTML page.
 #pragma once
 
+#include <rapidjson/reader.h>
 #include <rapidjson/writer.h>
 
+#include <string>
 #include <string_view>
 
 #include "daemon/export/output.h"
@@ -28,6 +30,15 @@ class JsonStream {
  private:
   Output& out_;
 };
+
+// Whether a text, which may be anything, is one JSON value that begins with `first`, and nothing else.
+inline bool IsJson(const std::string& text, char first) {
+  rapidjson::Reader reader;
+  rapidjson::StringStream stream(text.c_str());
+  rapidjson::BaseReaderHandler<> accepts;
+  return text.starts_with(first) && text.size() > 1 &&
+         !reader.Parse<rapidjson::kParseIterativeFlag>(stream, accepts).IsError() && stream.Tell() == text.size();
+}
 
 class JsonOutput : public rapidjson::Writer<JsonStream> {
  public:

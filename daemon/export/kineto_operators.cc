@@ -1,8 +1,5 @@
 #include "daemon/export/kineto_operators.h"
 
-#include <rapidjson/reader.h>
-#include <rapidjson/stringbuffer.h>
-
 #include "attach/base/clean_text.h"
 #include "daemon/trace/gpu_vocabulary.h"
 
@@ -12,15 +9,6 @@ namespace {
 constexpr size_t kMostPairs = 1 << 20;
 constexpr std::string_view kEvaluates = "autograd::engine::evaluate_function: ";
 constexpr std::string_view kArrow = "fwdbwd";
-
-// A trace may contain anything.
-bool IsJsonArray(const std::string& text) {
-  rapidjson::Reader reader;
-  rapidjson::StringStream stream(text.c_str());
-  rapidjson::BaseReaderHandler<> accepts;
-  return text.starts_with("[") && !reader.Parse<rapidjson::kParseIterativeFlag>(stream, accepts).IsError() &&
-         stream.Tell() == text.size();
-}
 
 uint64_t KeyOf(uint32_t thread, int64_t sequence) {
   return uint64_t{thread} << 40 | (static_cast<uint64_t>(sequence) & 0xff'ffff'ffff);
@@ -120,7 +108,7 @@ void KinetoOperators::WriteInputs(const OperatorInputs& inputs) {
                                                                      {"Input Strides", inputs.strides},
                                                                      {"Input Dims", inputs.sizes}};
   for (const auto& [name, text] : members) {
-    if (IsJsonArray(text)) {
+    if (IsJson(text, '[')) {
       json_.Name(name);
       json_.RawValue(text.data(), text.size(), rapidjson::kArrayType);
     }

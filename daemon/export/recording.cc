@@ -155,6 +155,9 @@ std::vector<std::pair<std::string, std::string>> FactsOf(const Recording& record
       facts.emplace_back(kQualityNames[i], PercentText(recording.by_quality[i], recording.samples));
     }
   }
+  for (const auto& [key, value] : recording.metadata) {
+    facts.emplace_back("meta " + key, value);
+  }
   if (totals == nullptr) {
     return facts;
   }

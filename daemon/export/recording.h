@@ -35,8 +35,9 @@ struct RecordedStep {
 
 struct Recording {
   std::optional<CaptureTask> request;
-  std::optional<Nanos> clock_offset;  // from CLOCK_MONOTONIC to the time of day
-  uint64_t captures = 0;              // number of captures concatenated in the file
+  std::map<std::string, std::string> metadata;  // what users say of it
+  std::optional<Nanos> clock_offset;            // from CLOCK_MONOTONIC to the time of day
+  uint64_t captures = 0;                        // number of captures concatenated in the file
   std::map<Pid, ProcessInfo> processes;
   std::set<std::pair<Pid, Nanos>> started;  // pid and start of each: pids of two hosts may be equal
   std::vector<RecordedThread> threads;      // by TrackId

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "daemon/trace/accounting_sum.h"
+#include "rpc/messages/metadata.h"
 
 namespace ptrace_prof {
 namespace {
@@ -41,6 +42,7 @@ void SpanFeed::OnRequest(const CaptureTask& request) {
   if (!recording_.request) {
     recording_.request = request;
   }
+  AddMetadata(request.spec(), recording_.metadata);
   if (const double rate = RateOf(request.spec().sample()); rate > 0) {
     interval_ = std::clamp(Nanos::FromSeconds(1 / std::clamp(rate, 0.001, kMostRateHz)), kMinInterval, kMaxInterval);
   }

@@ -123,6 +123,7 @@ void EncodeProcess(const ProcessInfo& process, WireEncoder& out) {
   if (process.world_size.has_value()) {
     out.SignedVarint(trace::Process::kWorldSizeFieldNumber, *process.world_size);
   }
+  out.StringIfSet(trace::Process::kProcessGroupsFieldNumber, process.process_groups);
 }
 
 void DecodeProcess(std::string_view message, ProcessInfo& process) {
@@ -135,6 +136,7 @@ void DecodeProcess(std::string_view message, ProcessInfo& process) {
       case trace::Process::kStartTimeNsFieldNumber: process.start_time.value = field.AsSigned(); break;
       case trace::Process::kRankFieldNumber: process.rank = field.AsInt32(); break;
       case trace::Process::kWorldSizeFieldNumber: process.world_size = field.AsInt32(); break;
+      case trace::Process::kProcessGroupsFieldNumber: process.process_groups = field.bytes; break;
       default: break;
     }
   }

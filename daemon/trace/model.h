@@ -32,6 +32,7 @@ struct ProcessInfo {
   Nanos start_time;             // since boot
   std::optional<int32_t> rank;  // among the processes of its job, from its environment at its start
   std::optional<int32_t> world_size;
+  std::string process_groups;  // of torch.distributed: a JSON object with members of Kineto's distributedInfo
 };
 
 struct ThreadInfo {

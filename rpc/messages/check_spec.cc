@@ -5,7 +5,10 @@
 #include <google/protobuf/message.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
+#include "rpc/messages/metadata.h"
 #include "rpc/messages/name_glob.h"
 #include "rpc/messages/option_text.h"
 #include "rpc/messages/spec_rules.h"
@@ -98,6 +101,28 @@ Result<void> CheckGlobs(const OptionRow& row, const Message& holder, SpecDoor do
   return {};
 }
 
+Result<void> CheckPairs(const OptionRow& row, const Message& holder, SpecDoor door) {
+  const int count = holder.GetReflection()->FieldSize(holder, &row.field());
+  if (static_cast<uint32_t>(count) > row.option.most()) {
+    return Invalid(fmt::format("{} is given {} times", NameOf(row, door), count),
+                   fmt::format("give at most {}", row.option.most()));
+  }
+  std::set<std::string> keys;
+  std::string unused;
+  for (int i = 0; i < count; ++i) {
+    const auto pair =
+        ParseMetadata(holder.GetReflection()->GetRepeatedStringReference(holder, &row.field(), i, &unused));
+    if (pair.has_error()) {
+      return Invalid(fmt::format("{}: {}", NameOf(row, door), pair.error().message), pair.error().remedy);
+    }
+    if (!keys.insert(pair.value().first).second) {
+      return Invalid(fmt::format("{}: {} is given twice", NameOf(row, door), pair.value().first),
+                     "leave one of them out");
+    }
+  }
+  return {};
+}
+
 Result<void> CheckIds(const OptionRow& row, const Message& holder, SpecDoor door) {
   const int count = holder.GetReflection()->FieldSize(holder, &row.field());
   if (static_cast<uint32_t>(count) > row.option.most()) {
@@ -114,8 +139,8 @@ Result<void> CheckIds(const OptionRow& row, const Message& holder, SpecDoor door
 }
 
 // Indexed by kind, in the order of the enum.
-constexpr Check kChecks[] = {CheckNothing, CheckNothing, CheckChoice, CheckNumber, CheckNumber, CheckTime,
-                             CheckNumber,  CheckNumber,  CheckGlobs,  CheckIds,    CheckNothing};
+constexpr Check kChecks[] = {CheckNothing, CheckNothing, CheckChoice, CheckNumber, CheckNumber,  CheckTime,
+                             CheckNumber,  CheckNumber,  CheckGlobs,  CheckIds,    CheckNothing, CheckPairs};
 static_assert(std::size(kChecks) == v1::Option::Kind_ARRAYSIZE);
 
 std::string ModesText(v1::Option::Modes modes, SpecDoor door) {

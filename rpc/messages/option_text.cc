@@ -90,7 +90,7 @@ Result<void> SetReal(const OptionRow& row, std::string_view text, Message* holde
   return {};
 }
 
-Result<void> AddGlob(const OptionRow& row, std::string_view text, Message* holder) {
+Result<void> AddText(const OptionRow& row, std::string_view text, Message* holder) {
   holder->GetReflection()->AddString(holder, &row.field(), std::string(text));
   return {};
 }
@@ -121,7 +121,7 @@ Result<void> SetSchedule(const OptionRow& row, std::string_view text, Message* h
 // Indexed by kind, in the order of the enum.
 constexpr Set kSetters[] = {nullptr, SetSwitch, SetChoice,          SetCount,
                             SetSize, SetTime,   SetReal<ParseRate>, SetReal<ParsePercent>,
-                            AddGlob, AddIds,    SetSchedule};
+                            AddText, AddIds,    SetSchedule,        AddText};
 static_assert(std::size(kSetters) == v1::Option::Kind_ARRAYSIZE);
 
 }  // namespace

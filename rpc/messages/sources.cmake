@@ -3,6 +3,7 @@ pp_library(rpc/messages
   SOURCES
     messages/capture_task.cc
     messages/check_spec.cc
+    messages/metadata.cc
     messages/name_glob.cc
     messages/option_table.cc
     messages/option_text.cc

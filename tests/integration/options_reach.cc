@@ -46,6 +46,7 @@ std::string ValueFor(const OptionRow& row, const std::string& pid) {
     case v1::Option::GLOBS: return "'train.*'";
     case v1::Option::IDS: return pid;
     case v1::Option::SCHEDULE: return "wait=2,active=3";
+    case v1::Option::PAIRS: return "run=baseline";
     default: return "7";
   }
 }

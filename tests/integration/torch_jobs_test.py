@@ -95,6 +95,7 @@ class Jobs(TorchCase):
 
     def assertAgree(self, trace, reference):
         self.assertEqual(trace.unfinished, [])
+        self.assertGroupsAre(trace, reference["groups"])
         if reference["kineto"] is None:
             # A list without asynchronous ones, and without some of those that are one with their caller. It may miss some.
             names = collections.Counter(name for name, _ in reference["events"])
@@ -115,6 +116,20 @@ class Jobs(TorchCase):
         self.assertEqual(allocated(trace.events), allocated(reference["kineto"]))
         flops = {name: row["flops"] for name, row in trace.table.items() if row.get("flops")}
         self.assertEqual({name: flops.get(name) for name in reference["flops"]}, reference["flops"])
+
+    def assertGroupsAre(self, trace, groups):
+        """Of torch.distributed. The rank comes from the environment, which does not say one here; a description is not
+        Python's."""
+        info = trace.document.get("distributedInfo")
+        if groups is None:
+            self.assertIsNone(info)
+            return
+        groups.pop("rank")
+        for config in groups.get("pg_config", []):
+            config.pop("pg_desc", None)
+        if self.torch < (2,):
+            info = {key: info[key] for key in groups}
+        self.assertEqual(info, groups)
 
 
 def test_of(job):

@@ -16,6 +16,8 @@ from support.torch_job import ALWAYS, FLOPS, MATRICES, STEPS, TorchCase  # noqa:
 CYCLES = 10_000 if soak.FULL else 6
 ROWS = 500 if soak.FULL else 4
 SEED = 20261128
+# What PyTorch's own profiler says in its JSON of a recording with record_shapes and with_flops.
+FLAGS = {"schemaVersion": 1, "displayTimeUnit": "ms", "record_shapes": 1, "with_flops": 1, "with_stack": None, "run": "base line"}
 
 
 class Operators(TorchCase):
@@ -58,7 +60,11 @@ class Operators(TorchCase):
 
     def test_what_each_operator_gets(self):
         listed = self.reference(STEPS)
-        trace = self.record("steps", STEPS, options=("--record-shapes",))
+        trace = self.record("steps", STEPS, options=("--record-shapes", "--meta", "run=base line"))
+        cost = re.search(r"cost of their recording in the process: at least (\d+) ns per operator, [\d.]+ % of one core", trace.said)
+        self.assertLess(10, int(cost[1]))
+        self.assertLess(int(cost[1]), 10000)
+        self.assertEqual({name: trace.document.get(name) for name in FLAGS}, FLAGS)
         self.assertHasTheNumbers(trace)
         self.assertIsTheReference(trace, listed, with_shapes=True)
         sizes = collections.Counter(str(dims) for name, dims in zip(trace.names, trace.dims) if name == "aten::mm")
@@ -96,6 +102,19 @@ class Operators(TorchCase):
         # The first step makes the optimizer's state, so some operators run more often.
         self.assertEqual({name for name in names if counts[name] < 3 * names[name]}, set())
         self.assertEqual({name: counts[name] for name in ALWAYS}, {name: 3 * count for name, count in ALWAYS.items()})
+        self.assertFinishes()
+
+    def test_ranges_that_end_on_another_thread(self):
+        for options in (("--torch", "on"), ("--profile-memory",)):
+            trace = self.record("crossing", STEPS, options=options)
+            self.assertEqual((trace.ranges["crossing"], trace.unfinished), (STEPS, []))
+            ranges = [one for one in trace.events if one["name"] == "crossing"]
+            inside = [one for one in trace.operators if one["name"] == "aten::ones"]
+            self.assertEqual({one["tid"] for one in ranges}, {one["tid"] for one in inside})
+            for one, other in zip(ranges, inside):
+                self.assertLess(one["ts"] + 0.001, other["ts"])
+                self.assertGreater(one["ts"] + one["dur"], other["ts"] + other["dur"])
+            self.assertEqual(trace.table["crossing"]["count"], STEPS)
         self.assertFinishes()
 
     def test_children_write_nothing(self):

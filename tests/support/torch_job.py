@@ -32,7 +32,8 @@ class Trace:
         self.path = path
         self.said = said
         self.text = profiler.must("export", path, "--format", "text", "-o", "-").output
-        self.events = json.loads(exported.read_text())["traceEvents"]
+        self.document = json.loads(exported.read_text())
+        self.events = self.document["traceEvents"]
         exported.unlink()
         both = sorted((one for one in self.events if one.get("cat") in ("cpu_op", "user_annotation")
                        and not one["name"].startswith("ProfilerStep#")),

@@ -199,6 +199,8 @@ class Distributed(Job):
             distributed.destroy_process_group()
         store = distributed.FileStore(self.path or os.path.join(tempfile.mkdtemp(), "store"), self.world)
         distributed.init_process_group("gloo", store=store, rank=self.rank, world_size=self.world)
+        if self.world == 1:
+            distributed.new_group([0])
         self.distributed = distributed
         return DistributedDataParallel(nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1)))
 
@@ -260,7 +262,8 @@ def profiled(job, count, path):
     with torch.autograd.profiler.profile(record_shapes=True, profile_memory=True, with_flops=True) as profile:
         for _ in range(count):
             job.step()
-    said = {"flops": {row.key: row.flops for row in profile.key_averages() if row.flops}, "kineto": None}
+    groups = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])._get_distributed_info()
+    said = {"groups": groups, "flops": {row.key: row.flops for row in profile.key_averages() if row.flops}, "kineto": None}
     events = sorted((one for one in profile.function_events if not one.is_async), key=lambda one: one.id)
     said["events"] = [[one.name, one.input_shapes] for one in events if one.name != "[memory]"]
     if torch.autograd.kineto_available():

@@ -1,9 +1,9 @@
 """A perceptron trained with Adam, on PyTorch: `steps N` trains on the main thread, `threads N COUNT` on COUNT more at
 the same time, `profiled N FILE`, `averages N FILE` and `timeline N FILE` on the main thread under the job's own
 profiler, `forked N` in a child; `child` makes one that goes on; `hold N` and `drop` allocate and free N floats, `shared
-N` both, between processes; `again` begins anew, `parameters FILE` lists the parameters. Answers each with `done` and
-what the job has to say; `result` says the sum of all weights, exactly, `version` that of PyTorch. Needs an interpreter
-with PyTorch."""
+N` both, between processes; `crossing N` marks N ranges that end on another thread; `again` begins anew, `parameters
+FILE` lists the parameters. Answers each with `done` and what the job has to say; `result` says the sum of all weights,
+exactly, `version` that of PyTorch. Needs an interpreter with PyTorch."""
 import gzip
 import json
 import os
@@ -115,6 +115,18 @@ def child(training):
     return child
 
 
+def crossing(count):
+    """Ranges that begin on this thread and end on another one, when what they wait for is there."""
+    for _ in range(count):
+        with torch.autograd.profiler.record_function("crossing") as mark:
+            awaited = torch.futures.Future()
+            mark._call_end_callbacks_on_future(awaited)
+        torch.ones(2)
+        thread = threading.Thread(target=awaited.set_result, args=(1,))
+        thread.start()
+        thread.join()
+
+
 def main():
     training = Training()
     held = []
@@ -143,6 +155,8 @@ def main():
             held.clear()
         elif words[0] == "shared":
             torch.empty(int(words[1])).share_memory_()
+        elif words[0] == "crossing":
+            crossing(int(words[1]))
         elif words[0] == "forked":
             answer = in_child(training, int(words[1]))
         elif words[0] == "again":

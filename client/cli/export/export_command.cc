@@ -32,6 +32,10 @@ class ExportCommand : public Command {
     app.add_flag("--lines", lines_, "Split functions by line (default: depends on the format)");
     app.add_flag("--no-lines", no_lines_, "Do not split functions by line")->excludes("--lines");
     app.add_option("--title", options_.title, "Title of the page or picture (default: the command line)");
+    app.add_option("--meta", options_.metadata,
+                   "Shown in the output, in place of what the recording says of KEY; may be repeated")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
     app.footer(
         "Examples:\n  ptrace-prof export run.pftrace -o run.html\n"
         "  ptrace-prof export run.pftrace --format text | less\n"

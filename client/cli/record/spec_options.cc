@@ -21,7 +21,9 @@ const char* GroupOf(v1::Option::Modes modes) {
 }
 
 bool IsSwitch(const OptionRow& row) { return row.option.kind() == v1::Option::SWITCH; }
-bool IsRepeated(const OptionRow& row) { return row.option.kind() == v1::Option::GLOBS; }
+bool IsRepeated(const OptionRow& row) {
+  return row.option.kind() == v1::Option::GLOBS || row.option.kind() == v1::Option::PAIRS;
+}
 
 bool IsPartOf(std::string_view path, std::string_view whole) {
   return path == whole || (path.starts_with(whole) && path[whole.size()] == '.');

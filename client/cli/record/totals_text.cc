@@ -105,8 +105,16 @@ std::string OperatorsLine(const Accounting& totals) {
   if (totals.operators + totals.operators_lost == 0) {
     return "";
   }
-  return fmt::format("\n  {} of PyTorch", Things(totals.operators, "operator", "operators")) +
-         ClosingsOf(ClosingPart::kTorch, totals);
+  std::string text = fmt::format("\n  {} of PyTorch", Things(totals.operators, "operator", "operators")) +
+                     ClosingsOf(ClosingPart::kTorch, totals);
+  if (totals.operator_cost_ns > 0 && totals.wall.value > 0) {
+    const double share =
+        static_cast<double>(totals.operators) * totals.operator_cost_ns / static_cast<double>(totals.wall.value);
+    text +=
+        fmt::format("\n  cost of their recording in the process: at least {:.0f} ns per operator, {:.1f} % of one core",
+                    totals.operator_cost_ns, 100 * share);
+  }
+  return text;
 }
 
 std::string CallLines(const Accounting& totals) {

@@ -117,7 +117,7 @@ class Recording(Base):
     def test_each_option_reaches_the_collector(self):
         kinds, seen = requests.option_pb2.Option, set()
         values = {kinds.SWITCH: True, kinds.SIZE: 8 << 20, kinds.TIME: 0.02, kinds.SHARE: 0.07, kinds.GLOBS: ["a.*"],
-                  kinds.IDS: [PID], kinds.SCHEDULE: {"active": 3}}
+                  kinds.IDS: [PID], kinds.SCHEDULE: {"active": 3}, kinds.PAIRS: {"run": "a=b"}}
         for row in requests._ROWS:
             calls = row.option.modes == kinds.CALLS
             value = values.get(row.option.kind, 7)

@@ -27,7 +27,7 @@ CaptureLoop::MakeOthers OthersBeside(GpuStackKind stacks, const TorchCapture::Re
     if (HasGpu(context.request.spec())) {
       others.push_back(std::make_unique<GpuCapture>(process, stacks, context));
     }
-    if (RecordsTorch(context.request, process.pid)) {
+    if (RecordsTorch(context.request)) {
       others.push_back(std::make_unique<TorchCapture>(process, context, recorded_at));
     }
     return others;

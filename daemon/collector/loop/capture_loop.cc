@@ -70,9 +70,7 @@ Result<void> CaptureLoop::Begin() {
 
 Result<void> CaptureLoop::PrepareAll() {
   auto prepared = stacks_->Prepare([this] {
-    for (const auto& other : others_) {
-      other->KeepAlive();
-    }
+    KeepOthersAlive();
     return is_wanted();
   });
   if (prepared.has_error()) {
@@ -105,6 +103,30 @@ bool CaptureLoop::PrepareOthers() {
 void CaptureLoop::ArmOthers(Nanos begun) {
   for (const auto& other : others_) {
     (void)other->Arm(begun);
+  }
+}
+
+void CaptureLoop::KeepOthersAlive() {
+  for (const auto& other : others_) {
+    other->KeepAlive();
+  }
+}
+
+// Those whose subject has come meanwhile.
+void CaptureLoop::LetOthersIn(Nanos now) {
+  for (const auto& other : others_) {
+    if (!other->HasCome(now)) {
+      continue;
+    }
+    const auto letting_go = LetGoMeanwhile(*stacks_);
+    const auto prepared = other->Prepare([this] {
+      stacks_->KeepUp();
+      KeepOthersAlive();
+      return is_wanted();
+    });
+    if (prepared.has_value()) {
+      (void)other->Arm(MonotonicNow());
+    }
   }
 }
 
@@ -155,6 +177,7 @@ Result<void> CaptureLoop::Record() {
       stacks_->Delay(ready - now);
       now = ready;
     }
+    LetOthersIn(now);
     stacks_->Poll(now, now);
     PollOthers(now, pace.polls_others_each_turn);
     if (stacks_->IsOver(now)) {

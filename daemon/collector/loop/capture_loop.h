@@ -44,6 +44,8 @@ class CaptureLoop {
   Result<void> PrepareAll();
   bool PrepareOthers();
   void ArmOthers(Nanos begun);
+  void LetOthersIn(Nanos now);
+  void KeepOthersAlive();
   void PollOthers(Nanos now, bool is_all);
   Nanos NextTurn(Nanos now) const;
   Nanos Patience() const;

@@ -43,6 +43,9 @@ class Source {
   virtual void KeepAlive() {}
   // Called instead of Arm: the capture does not begin.
   virtual void Abandon() {}
+  // Asked at each turn of the loop. A source whose subject did not exist when it was prepared says once it does; then
+  // it is prepared and armed.
+  virtual bool HasCome(Nanos /*now*/) { return false; }
   // Returns the instant at which the recording began. `begun`: that instant of the stack source, which comes first.
   virtual Result<Nanos> Arm(Nanos begun) = 0;
   // `known_until`: the positions of the threads are known until then.

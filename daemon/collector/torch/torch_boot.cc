@@ -41,6 +41,11 @@ void SetRings(Pid pid, pp_torch_boot& boot) {
 
 }  // namespace
 
+Error NoTorch(Pid pid) {
+  return Because(Reason::kNoTorch, fmt::format("process {} has not loaded PyTorch (libtorch_cpu.so)", pid.value),
+                 "Record it without --torch.", ThingOf(pid));
+}
+
 bool HasTorch(const std::vector<MemoryRegion>& regions) {
   return std::ranges::any_of(
       regions, [](const MemoryRegion& region) { return region.path.find(kLibrary) != std::string::npos; });
@@ -53,8 +58,7 @@ Result<pp_torch_boot> DescribeForTorch(Pid pid, RemoteMemory& memory, const Pyth
 #endif
   PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(pid));
   if (!HasTorch(regions)) {
-    return Because(Reason::kNoTorch, fmt::format("process {} has not loaded PyTorch (libtorch_cpu.so)", pid.value),
-                   "Record it without --torch.", ThingOf(pid));
+    return NoTorch(pid);
   }
   pp_torch_boot boot{};
   boot.python_traits = PythonTraits(process.layout);

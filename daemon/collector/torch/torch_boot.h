@@ -14,6 +14,7 @@ namespace ptrace_prof {
 
 // Whether the process has loaded PyTorch as a library of its own (libtorch_cpu).
 bool HasTorch(const std::vector<MemoryRegion>& regions);
+Error NoTorch(Pid pid);
 
 // Beside the operators.
 struct TorchWanted {

@@ -11,18 +11,29 @@
 #include "daemon/collector/calls/stub_boot.h"
 #include "daemon/collector/target/start_wait.h"
 #include "daemon/collector/torch/torch_boot.h"
+#include "daemon/collector/torch/torch_groups.h"
+#include "daemon/collector/torch/torch_import.h"
 #include "daemon/collector/torch/torch_memory_slots.h"
+#include "symbolizer/cpython/version_table.h"
 
 namespace ptrace_prof {
 namespace {
 
 constexpr Nanos kPatience = Nanos::FromSeconds(10);
+// For a PyTorch that comes later: nothing else is recorded while we try to enter.
+constexpr Nanos kLatePatience = Nanos::FromMillis(300);
+constexpr Nanos kFirstPause = Nanos::FromSeconds(1);
+constexpr Nanos kLongestPause = Nanos::FromSeconds(30);
+constexpr Nanos kSoon = Nanos::FromMillis(50);
+constexpr Nanos kLongestLook = Nanos::FromSeconds(1);
+constexpr int64_t kLooksInAll = 50;  // the longer we wait, the less often we look
 constexpr Nanos kLease = Nanos::FromSeconds(3);
 constexpr Nanos kFirstLook = Nanos::FromMillis(5);
 constexpr Nanos kLeavesByItself = Nanos::FromMillis(20);  // at its next operator
 constexpr Nanos kComesLate = Nanos::FromMillis(20);       // a thread may write a record that long after its time
 constexpr timespec kBetweenLooks{0, 200'000};
 constexpr size_t kRecordsAtOnce = 16384;
+constexpr double kMostCost = 1e5;      // ns of an operator; a target may write anything
 constexpr size_t kBusyRecords = 2048;  // of one ring, at one look
 constexpr Nanos kCounterPause(100'000);
 constexpr Nanos kBusyPause = Nanos::FromMillis(1);
@@ -39,12 +50,9 @@ std::string MemoryCounterName(const TorchDevice& device) {
 
 }  // namespace
 
-bool RecordsTorch(const CaptureTask& request, Pid pid) {
-  if (WantsTorch(request.spec()) || request.spec().torch() == v1::TORCH_OFF) {
-    return WantsTorch(request.spec());
-  }
-  const auto regions = ReadMaps(pid);
-  return request.spec().mode() == v1::MODE_TRACE && regions.has_value() && HasTorch(regions.value());
+bool RecordsTorch(const CaptureTask& request) {
+  const v1::CaptureSpec& spec = request.spec();
+  return WantsTorch(spec) || (spec.mode() == v1::MODE_TRACE && spec.torch() != v1::TORCH_OFF);
 }
 
 TorchCapture::TorchCapture(const RecordedProcess& target, const CaptureContext& context, RecordedAt recorded_at)
@@ -56,43 +64,113 @@ TorchCapture::TorchCapture(const RecordedProcess& target, const CaptureContext& 
                                [this](Tid tid, const Allocation& one) { Take(tid, one); }}),
       records_(kRecordsAtOnce) {}
 
-Result<void> TorchCapture::Prepare(const GoOn& go_on) {
-  const auto enter = [&]() -> Result<void> {
-    PP_ASSIGN_OR_RETURN(pp_torch_boot boot,
-                        DescribeForTorch(target_.pid, target_.memory, target_.process.python, clock_,
-                                         {context_.request.spec().record_shapes(), WithMemory()}));
-    if (WithMemory()) {
-      PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(target_.pid));
-      if (auto set = SetMemorySlots(target_.pid, target_.memory, regions, boot); set.has_error()) {
-        memory_refusal_ = set.error();
-      }
-      held_.emplace(
-          target_, [this](const HeldTensor& tensor) { Take(tensor); }, (boot.flags & PP_TORCH_BOOT_OLD_STRINGS) != 0);
-      memory_slots_ = static_cast<uint64_t>(
-          std::ranges::count_if(boot.memory, [](const pp_torch_slot_of& slot) { return slot.at != 0; }));
+Result<void> TorchCapture::Enter(const GoOn& go_on, Nanos patience) {
+  PP_ASSIGN_OR_RETURN(pp_torch_boot boot, DescribeForTorch(target_.pid, target_.memory, target_.process.python, clock_,
+                                                           {context_.request.spec().record_shapes(), WithMemory()}));
+  if (WithMemory()) {
+    PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(target_.pid));
+    if (auto set = SetMemorySlots(target_.pid, target_.memory, regions, boot); set.has_error()) {
+      memory_refusal_ = set.error();
     }
-    PP_ASSIGN_OR_RETURN(InjectionTarget into,
-                        DescribeForInjection(target_.pid, target_.memory, target_.process.python));
-    into.force = context_.request.spec().force();
-    into.script_files = context_.scripts;
-    PP_ASSIGN_OR_RETURN(TorchHookFile hook, TorchHookFile::Carried());
-    hook.Fill(boot);
-    PP_ASSIGN_OR_RETURN(
-        TorchInjection injection,
-        InjectTorch(into, target_.memory, hook,
-                    {MonotonicNow() + kPatience, go_on, StartedStill(target_.pid, target_.memory, target_.process)}));
-    injection_.emplace(std::move(injection));
-    return {};
-  };
-  auto entered = enter();
-  if (entered.has_error()) {
-    refusal_ = std::move(entered).error();
-    is_over_ = true;
-    return *refusal_;
+    held_.emplace(
+        target_, [this](const HeldTensor& tensor) { Take(tensor); }, (boot.flags & PP_TORCH_BOOT_OLD_STRINGS) != 0);
+    memory_slots_ = static_cast<uint64_t>(
+        std::ranges::count_if(boot.memory, [](const pp_torch_slot_of& slot) { return slot.at != 0; }));
   }
-  Renew();
-  clock_.AddAnchor();
+  PP_ASSIGN_OR_RETURN(InjectionTarget into, DescribeForInjection(target_.pid, target_.memory, target_.process.python));
+  into.force = context_.request.spec().force();
+  into.script_files = context_.scripts;
+  PP_ASSIGN_OR_RETURN(TorchHookFile hook, TorchHookFile::Carried());
+  hook.Fill(boot);
+  PP_ASSIGN_OR_RETURN(
+      TorchInjection injection,
+      InjectTorch(into, target_.memory, hook,
+                  {MonotonicNow() + patience, go_on, StartedStill(target_.pid, target_.memory, target_.process)}));
+  injection_.emplace(std::move(injection));
   return {};
+}
+
+// Up to CPython 3.11, what makes a thread run our call may hold one whose calls are traced.
+Result<void> TorchCapture::MayEnterLate() const {
+  if (context_.request.spec().mode() != v1::MODE_TRACE ||
+      FactsOf(target_.process.python.layout.version).has_monitoring) {
+    return {};
+  }
+  return Because(
+      Reason::kTorchUnsupported,
+      fmt::format("process {} loaded PyTorch after the begin, and CPython {} lets nothing in while its calls "
+                  "are traced",
+                  target_.pid.value, target_.process.python.version_text),
+      "record it again now, or without --mode trace", ThingOf(target_.pid));
+}
+
+Result<void> TorchCapture::Prepare(const GoOn& go_on) {
+  const bool is_late = waiting_.has_value();
+  const Nanos now = MonotonicNow();
+  if (!is_late) {
+    const TorchImport import = LookAtTorchImport(target_.pid, target_.memory, target_.process.python);
+    if (import == TorchImport::kNone || import == TorchImport::kUnderWay) {
+      waiting_ = {.since = now, .next_look = now + kSoon, .pause = kFirstPause};
+      return {};
+    }
+  }
+  auto entered = is_late ? MayEnterLate() : Result<void>();
+  if (entered.has_value()) {
+    entered = Enter(go_on, is_late ? kLatePatience : kPatience);
+  }
+  if (entered.has_value()) {
+    if (is_late) {
+      waited_since_ = waiting_->since;
+    }
+    waiting_.reset();
+    Renew();
+    clock_.AddAnchor();
+    return {};
+  }
+  Error error = std::move(entered).error();
+  if (is_late && error.reason != Reason::kTorchUnsupported) {  // its threads may be busy elsewhere
+    waiting_->failure = error;
+    waiting_->next_look = MonotonicNow() + waiting_->pause;
+    waiting_->pause = std::min(Nanos(2 * waiting_->pause.value), kLongestPause);
+    return error;
+  }
+  refusal_ = error;
+  is_over_ = true;
+  if (is_late) {
+    EndWaiting();
+  }
+  return error;
+}
+
+bool TorchCapture::HasCome(Nanos now) {
+  if (!waiting_.has_value() || now < waiting_->next_look) {
+    return false;
+  }
+  waiting_->next_look = now + std::clamp(Nanos((now - waiting_->since).value / kLooksInAll), kSoon, kLongestLook);
+  return LookAtTorchImport(target_.pid, target_.memory, target_.process.python) == TorchImport::kDone;
+}
+
+// Says why nothing was recorded, if it was to be.
+void TorchCapture::EndWaiting() {
+  const std::optional<Error> failure = refusal_.has_value() ? refusal_ : waiting_->failure;
+  waiting_.reset();
+  is_over_ = true;
+  if (failure.has_value()) {
+    Refuse(*failure);
+  } else if (WantsTorch(context_.request.spec())) {
+    Refuse(NoTorch(target_.pid));
+  }
+}
+
+// The job may make groups at any time.
+void TorchCapture::TellGroups() {
+  std::string groups = ReadProcessGroups(target_.memory, target_.process.python);
+  if (!groups.empty() && groups != groups_) {
+    groups_ = std::move(groups);
+    ProcessInfo info = target_.process.info;
+    info.process_groups = groups_;
+    context_.writer.AddProcess(info);
+  }
 }
 
 void TorchCapture::Renew() { injection_->arena.RenewLease(clock_.Ticks() + clock_.TicksIn(kLease)); }
@@ -120,6 +198,9 @@ void TorchCapture::Note(std::string_view what, const Error& error) {
 }
 
 Result<Nanos> TorchCapture::Arm(Nanos begun) {
+  if (waiting_.has_value()) {
+    return begun;
+  }
   if (refusal_.has_value()) {
     Refuse(*refusal_);
     return begun;
@@ -128,6 +209,12 @@ Result<Nanos> TorchCapture::Arm(Nanos begun) {
   if (auto armed = injection_->arena.SetArmed(target_.memory, writer_, true); armed.has_error()) {
     Refuse(armed.error());
     return begun;
+  }
+  if (waited_since_.has_value()) {
+    const Nanos came = MonotonicNow();
+    context_.writer.AddNotice(came, fmt::format("PyTorch was loaded after the begin: its operators are recorded from "
+                                                "{:.1f} s on",
+                                                (came - *waited_since_).seconds()));
   }
   if (memory_refusal_.has_value()) {
     Note("memory is", *memory_refusal_);
@@ -142,6 +229,7 @@ Result<Nanos> TorchCapture::Arm(Nanos begun) {
     ::nanosleep(&kBetweenLooks, nullptr);
     Drain(Nanos());
   }
+  TellGroups();
   return begun;
 }
 
@@ -257,7 +345,10 @@ void TorchCapture::DrainRing(size_t index) {
 }
 
 std::optional<Nanos> TorchCapture::PollWithin() const {
-  return is_over_ ? std::nullopt : std::optional(is_busy_ ? kBusyPause : kIdlePause);
+  if (is_over_) {
+    return std::nullopt;
+  }
+  return waiting_.has_value() ? kSoon : is_busy_ ? kBusyPause : kIdlePause;
 }
 
 void TorchCapture::Feed(size_t ring, Tid tid, uint64_t thread, std::span<const pp_record> records) {
@@ -296,10 +387,12 @@ void TorchCapture::Account() {
   totals.operators_lost = decoder_.counts().lost + injection_->arena.without_ring();
   totals.allocations = decoder_.counts().allocations - allocations_left_out_;
   totals.unknown_blocks = decoder_.counts().unknown_blocks;
+  const double cost = injection_->arena.CostTicks() * static_cast<double>(clock_.Line().nanos_per_tick) / 4294967296.0;
+  totals.operator_cost_ns = cost < kMostCost ? cost : 0;
 }
 
 void TorchCapture::Poll(Nanos now, Nanos known_until) {
-  if (is_over_) {
+  if (is_over_ || waiting_.has_value()) {
     return;
   }
   Renew();
@@ -348,6 +441,9 @@ void TorchCapture::Disarm(Nanos patience, const std::function<void()>& meanwhile
 }
 
 void TorchCapture::Finish(Nanos now) {
+  if (waiting_.has_value()) {
+    EndWaiting();
+  }
   if (!injection_.has_value()) {
     return;
   }
@@ -357,6 +453,7 @@ void TorchCapture::Finish(Nanos now) {
                               "in an unknown way");
   }
   if (!is_over_) {
+    TellGroups();
     decoder_.Finish(end_.value > 0 ? end_ : now);
     Account();
   }

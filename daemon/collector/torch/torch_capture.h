@@ -2,13 +2,17 @@
 // again.
 //
 //   (new) ──Prepare──► installed ──Arm──► recording ──Disarm──► left ──Finish──► over
-//              └──────────────────────────────┴──► refused: a notice says why
+//      │       │ ▲                            │
+//      │       ▼ │ PyTorch has been imported  │
+//      │     waiting                          │
+//      └──────────────────────────────────────┴──► refused: a notice says why
 //
 // It never fails. The trace says what stands in the way, and everything else is recorded all the same.
 #pragma once
 
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "attach/base/result.h"
@@ -23,9 +27,9 @@
 
 namespace ptrace_prof {
 
-// Whether a capture of this process records operators: as requested, or by default because its calls are traced and
-// it has loaded PyTorch.
-bool RecordsTorch(const CaptureTask& request, Pid pid);
+// Whether a capture records operators: as requested, or by default because calls are traced, if PyTorch is loaded or
+// comes to be.
+bool RecordsTorch(const CaptureTask& request);
 
 class TorchCapture final : public Source {
  public:
@@ -34,7 +38,9 @@ class TorchCapture final : public Source {
   // Without `recorded_at` everything is.
   TorchCapture(const RecordedProcess& target, const CaptureContext& context, RecordedAt recorded_at);
 
+  // No error if PyTorch is not there yet.
   Result<void> Prepare(const GoOn& go_on) override;
+  bool HasCome(Nanos now) override;
   void KeepAlive() override;
   void Abandon() override;  // the hook leaves by itself
   Result<Nanos> Arm(Nanos begun) override;
@@ -55,6 +61,17 @@ class TorchCapture final : public Source {
     bool is_behind = false;  // the newest value is not in the trace
   };
 
+  // While PyTorch has not come.
+  struct Waiting {
+    Nanos since;
+    Nanos next_look;
+    Nanos pause;                   // after an attempt to enter that failed
+    std::optional<Error> failure;  // of the last one
+  };
+
+  Result<void> Enter(const GoOn& go_on, Nanos patience);
+  Result<void> MayEnterLate() const;
+  void EndWaiting();
   bool WithMemory() const { return context_.request.spec().profile_memory(); }
   void Refuse(const Error& error);
   void Note(std::string_view what, const Error& error);
@@ -70,6 +87,7 @@ class TorchCapture final : public Source {
   void Take(const HeldTensor& tensor);
   void Write(DeviceCounter& counter);
   void Renew();
+  void TellGroups();
   void Account();
 
   const RecordedProcess target_;
@@ -79,6 +97,8 @@ class TorchCapture final : public Source {
   RemoteWriter writer_;
   std::optional<TorchInjection> injection_;
   std::optional<Error> refusal_;  // of Prepare
+  std::optional<Waiting> waiting_;
+  std::optional<Nanos> waited_since_;  // it came after that
   std::optional<Error> memory_refusal_;
   uint64_t memory_slots_ = 0;
   TorchDecoder decoder_;
@@ -89,6 +109,7 @@ class TorchCapture final : public Source {
   std::map<Tid, ThreadInfo> hosts_;      // threads as the host sees them, by tid as the target sees it
   std::map<Tid, ThreadHandle> unknown_;  // those without Python, likewise
   std::vector<pp_record> records_;
+  std::string groups_;    // of torch.distributed, as the trace has them
   bool is_busy_ = false;  // the last look found much
   bool has_row_ = false;  // the hook knows where the fields are
   uint64_t operators_left_out_ = 0;

@@ -10,7 +10,8 @@
 namespace ptrace_prof {
 namespace {
 
-constexpr size_t kMostOpen = 4096;      // of a thread
+constexpr size_t kMostOpen = 4096;  // of a thread
+constexpr size_t kMostStrayEnds = 64;
 constexpr size_t kMostWaiting = 16384;  // for the layout
 constexpr size_t kMostNames = 1 << 16;
 constexpr size_t kMostInputs = 1 << 14;
@@ -52,6 +53,7 @@ void TorchDecoder::Feed(size_t index, Tid tid, uint64_t thread, std::span<const 
           break;
         case PP_TAG_LOST:
           counts_.lost += record.value;
+          ring.has_gap = true;
           CloseAll(ring, when, OperatorEnd::kLost);
           continue;
         case PP_TAG_LOST_END: continue;
@@ -195,13 +197,33 @@ void TorchDecoder::Begin(Ring& ring, Open open) {
     ++counts_.lost;
     return;
   }
+  EndIfStray(open);
+  const bool has_ended = open.has_ended;
   ring.open.push_back(std::move(open));
+  if (has_ended) {
+    WriteEnded(ring);
+  }
 }
 
-TorchDecoder::Ring* TorchDecoder::RingOfAsync(uint32_t key) {
+// Rings are read one after the other, so an end on one may come before the begin on another. The object of an earlier
+// operator at the same address had ended before this one began.
+void TorchDecoder::EndIfStray(Open& open) {
+  const auto end = std::ranges::find_if(
+      stray_ends_, [&open](const StrayEnd& stray) { return stray.key == open.key && stray.when >= open.one.begin; });
+  if (end != stray_ends_.end()) {
+    open.has_ended = open.one.is_async = true;
+    open.one.end = end->when;
+    stray_ends_.erase(end);
+    --counts_.unmatched;
+  }
+}
+
+// Where an operator began that ended on a ring which does not know it. After a gap it may be one whose begin was lost.
+TorchDecoder::Ring* TorchDecoder::RingThatBegan(uint32_t key, Nanos when, const Ring& ended_on) {
   for (auto& [index, ring] : rings_) {
-    if (std::ranges::any_of(ring.open, [key](const Open& open) {
-          return open.key == key && !open.has_ended && (open.one.is_async || open.raw != nullptr);
+    if (std::ranges::any_of(ring.open, [&](const Open& open) {
+          return open.key == key && !open.has_ended && open.one.begin <= when &&
+                 (open.one.is_async || open.raw != nullptr || !ended_on.has_gap);
         })) {
       return &ring;
     }
@@ -214,12 +236,19 @@ void TorchDecoder::End(Ring& ring, uint32_t key, Nanos when) {
   const auto is_it = [key](const Open& open) { return open.key == key && !open.has_ended; };
   auto found = std::find_if(ring.open.rbegin(), ring.open.rend(), is_it);
   if (found == ring.open.rend()) {
-    where = RingOfAsync(key);
+    where = RingThatBegan(key, when, ring);
     if (where == nullptr) {
       ++counts_.unmatched;
+      if (!ring.has_gap) {
+        stray_ends_.push_back({key, when});
+      }
+      if (stray_ends_.size() > kMostStrayEnds) {
+        stray_ends_.pop_front();
+      }
       return;
     }
     found = std::find_if(where->open.rbegin(), where->open.rend(), is_it);
+    found->one.is_async = true;
   }
   found->has_ended = true;
   found->one.end = std::max(when, found->one.begin);
@@ -262,7 +291,7 @@ bool TorchDecoder::Describe(Ring& ring, Open& open) {
   open.one.sequence = read->sequence;
   open.one.forward_thread = read->forward_thread;
   open.one.scope = static_cast<OperatorScope>(read->scope);
-  open.one.is_async = read->is_async;
+  open.one.is_async = open.one.is_async || read->is_async;  // it may have ended on another thread already
   if (read->function != 0) {
     const SchemaName& name = Remember(read->function, {read->name, read->overload});
     open.one.name = name.name;

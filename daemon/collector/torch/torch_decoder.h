@@ -2,8 +2,9 @@
 //
 //   ring of a thread ──Feed──► open operators ──an end──► the sink
 //
-// As long as the layout is unknown, everything waits; see TorchRowChoice. Everything comes from the target's memory and
-// is untrusted; memory is bounded. One owner, one thread.
+// An operator may end on another thread than it began on: a range that waits for a future does. It is asynchronous
+// then. As long as the layout is unknown, everything waits; see TorchRowChoice. Everything comes from the target's
+// memory and is untrusted; memory is bounded. One owner, one thread.
 #pragma once
 
 #include <cstdint>
@@ -77,6 +78,12 @@ class TorchDecoder {
     ExtendedRecord record;
     std::deque<Open> open;  // outermost first
     Nanos last;
+    bool has_gap = false;  // it lost events: begins may be missing
+  };
+  // On a ring that does not know the begin: it may come yet, from another ring.
+  struct StrayEnd {
+    uint32_t key = 0;
+    Nanos when;
   };
 
   void Take(Ring& ring, Nanos when);
@@ -85,7 +92,8 @@ class TorchDecoder {
   bool TakeMemory(Ring& ring, Nanos when);
   void Begin(Ring& ring, Open open);
   void End(Ring& ring, uint32_t key, Nanos when);
-  Ring* RingOfAsync(uint32_t key);
+  Ring* RingThatBegan(uint32_t key, Nanos when, const Ring& ended_on);
+  void EndIfStray(Open& open);
   bool Describe(Ring& ring, Open& open);
   void Write(const Ring& ring, const Open& open);
   void WriteEnded(Ring& ring);
@@ -101,6 +109,7 @@ class TorchDecoder {
   const TorchRow* row_ = nullptr;
   Sinks sinks_;
   TorchBlocks blocks_;
+  std::deque<StrayEnd> stray_ends_;  // newest last
   std::unordered_map<size_t, Ring> rings_;
   std::unordered_map<uint64_t, SchemaName> names_;          // by schema
   std::string key_;                                         // scratch

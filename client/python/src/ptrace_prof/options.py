@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Optional
 
 from ._capture_options import CaptureOptions, StepSchedule
@@ -118,6 +118,14 @@ def _globs(option: str, value: Any) -> list[str]:
     return list(value)
 
 
+def _pairs(option: str, value: Any) -> list[str]:
+    if not isinstance(value, Mapping):
+        raise InvalidRequest(f"{option}={value!r}: must be a mapping of texts")
+    if unfit := [key for key in value if "=" in str(key)]:
+        raise InvalidRequest(f"{option}: a key has no '=', unlike {', '.join(map(repr, unfit))}")
+    return [f"{key}={text}" for key, text in value.items()]
+
+
 def _put(row: _Row, message: Any, value: Any) -> None:
     kind, name = row.option.kind, row.field.name
     if kind == _Option.TIME:
@@ -128,6 +136,8 @@ def _put(row: _Row, message: Any, value: Any) -> None:
         value = _one_of(row.keyword, _choices(row.field), value)
     elif kind == _Option.GLOBS:
         value = _globs(row.keyword, value)
+    elif kind == _Option.PAIRS:
+        value = _pairs(row.keyword, value)
     elif kind == _Option.IDS:
         value = list(value)
     elif kind == _Option.SCHEDULE:

@@ -51,6 +51,23 @@ TEST(ChooseFormatTest, GoesByTheLongestExtensionUnlessNamed) {
   }
 }
 
+TEST(ExportMetadataTest, IsShownWhereFactsAre) {
+  ExportOptions options;
+  options.metadata = {"run=base <1>", "team=vision"};
+  const Exported json = Export(SampleTrace(), ExportFormat::kChrome, options);
+  EXPECT_NE(json.bytes.find(R"("run":"base \u003c1>","team":"vision")"), std::string::npos);
+  const Exported text = Export(SampleTrace(), ExportFormat::kText, options);
+  EXPECT_NE(text.bytes.find("base <1>"), std::string::npos) << text.bytes.substr(0, 500);
+  const Exported page = Export(SampleTrace(), ExportFormat::kHtml, options);
+  EXPECT_NE(page.bytes.find("meta run"), std::string::npos);
+  options.metadata = {"traceEvents=1"};
+  const Exported refused = Export(SampleTrace(), ExportFormat::kChrome, options);
+  ASSERT_TRUE(refused.result.has_error());
+  EXPECT_EQ(refused.result.error().message, "traceEvents is a member that exports write themselves");
+  options.metadata = {"a=1"};
+  EXPECT_TRUE(Export(SampleTrace(), ExportFormat::kPerfetto, options).result.has_error());
+}
+
 TEST(ChooseFormatTest, UnknownOnesListWhatThereIs) {
   for (const auto& [name, path] : {std::pair("", "a.exe"), std::pair("pdf", "a.html"), std::pair("", "a.gz"),
                                    std::pair("", "a.exe.gz"), std::pair("", "a.gz.gz")}) {

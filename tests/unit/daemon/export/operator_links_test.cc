@@ -15,8 +15,8 @@ TEST(OperatorLinksTest, TheInnermostOneThatRuns) {
   links.Add(kThread, Nanos(40), Nanos(50), 3);
   links.Add(kThread, Nanos(10), Nanos(60), 4);
   const std::pair<int64_t, std::optional<uint64_t>> expected[] = {
-      {9, std::nullopt}, {10, 4}, {19, 4}, {20, 1}, {29, 1}, {30, 4}, {40, 2}, {44, 2}, {45, 3}, {50, 4}, {59, 4},
-      {60, std::nullopt}};
+      {9, std::nullopt}, {10, 4}, {19, 4}, {20, 1}, {29, 1}, {30, 4},
+      {40, 2},           {44, 2}, {45, 3}, {50, 4}, {59, 4}, {60, std::nullopt}};
   for (const auto& [when, id] : expected) {
     EXPECT_EQ(links.At(kThread, Nanos(when)), id) << when;
   }

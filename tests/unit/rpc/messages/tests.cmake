@@ -1,5 +1,6 @@
 add_executable(rpc_messages_test
   unit/rpc/messages/check_spec_test.cc
+  unit/rpc/messages/metadata_test.cc
   unit/rpc/messages/name_glob_test.cc
   unit/rpc/messages/option_table_test.cc
   unit/rpc/messages/quantity_test.cc

@@ -33,6 +33,7 @@ std::string ValueFor(const OptionRow& row) {
     case v1::Option::SHARE: return "7%";
     case v1::Option::GLOBS: return "train.*";
     case v1::Option::SCHEDULE: return "active=3";
+    case v1::Option::PAIRS: return "run=baseline";
     default: return "7";
   }
 }

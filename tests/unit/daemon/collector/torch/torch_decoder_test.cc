@@ -242,16 +242,66 @@ TEST_F(Decoding, InnerOperatorsComeFirst) {
 TEST_F(Decoding, AnAsynchronousOneMayEndOnAnotherThread) {
   LearnTheRow();
   Begin(1, 1000, "", true);
-  Begin(2, 1010);
   Feed();
+  Lost(1100, 1200, 5);
   End(1, 2000);
-  End(2, 2000);  // no: it can end on its thread only
   Feed(1000, 1);
   ASSERT_EQ(seen_.size(), 1U);
   EXPECT_TRUE(seen_[0].one.is_async);
   EXPECT_EQ(seen_[0].tid, kTid);
   EXPECT_EQ(seen_[0].one.end, Nanos(2000));
+  EXPECT_EQ(decoder_.counts().unmatched, 0U);
+}
+
+TEST_F(Decoding, OneThatEndsOnAnotherThreadIsAsynchronous) {
+  LearnTheRow();
+  Begin(1, 1000, "awaits");
+  Begin(2, 1010);
+  End(2, 1020);
+  Feed();
+  End(1, 2000);
+  Feed(1000, 1);
+  ASSERT_EQ(seen_.size(), 2U);
+  EXPECT_TRUE(seen_[1].one.is_async);
+  EXPECT_EQ(seen_[1].tid, kTid);
+  EXPECT_EQ(seen_[1].one.end, Nanos(2000));
+  EXPECT_FALSE(seen_[0].one.is_async);
+}
+
+// The ring on which it ends may be read first.
+TEST_F(Decoding, AnEndThatComesBeforeItsBegin) {
+  LearnTheRow();
+  End(1, 2000);
+  Feed(1000, 1);
   EXPECT_EQ(decoder_.counts().unmatched, 1U);
+  Begin(1, 1000, "awaits");
+  Begin(1, 2100);  // the same address again
+  End(1, 2200);
+  Feed();
+  ASSERT_EQ(seen_.size(), 2U);
+  EXPECT_EQ(seen_[0].one.end, Nanos(2000));
+  EXPECT_TRUE(seen_[0].one.is_async);
+  EXPECT_EQ(seen_[1].one.end, Nanos(2200));
+  EXPECT_FALSE(seen_[1].one.is_async);
+  EXPECT_EQ(decoder_.counts().unmatched, 0U);
+}
+
+TEST_F(Decoding, AnEndOfAnotherOneAtThatAddress) {
+  LearnTheRow();
+  End(1, 900);  // it had begun before the recording
+  Feed(1000, 1);
+  Begin(1, 1000);
+  Feed();
+  Lost(1100, 1200, 5);
+  End(1, 1300);  // of one whose begin was lost: not the one on the other thread, whose end is still to come
+  Feed(1000, 1);
+  EXPECT_EQ(seen_.size(), 0U);
+  End(1, 1250);
+  Feed();
+  ASSERT_EQ(seen_.size(), 1U);
+  EXPECT_EQ(seen_[0].one.end, Nanos(1250));
+  EXPECT_FALSE(seen_[0].one.is_async);
+  EXPECT_EQ(decoder_.counts().unmatched, 2U);
 }
 
 TEST_F(Decoding, WhatIsOpenInAGapEndsWithIt) {

@@ -1,0 +1,47 @@
+#include "daemon/collector/torch/torch_import.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "attach/proc/maps.h"
+#include "daemon/collector/torch/torch_boot.h"
+#include "symbolizer/cpython/interpreter_list.h"
+#include "symbolizer/cpython/named_items.h"
+
+namespace ptrace_prof {
+namespace {
+
+// ModuleSpec._initializing of `torch`; nullopt: not found.
+std::optional<bool> IsBeingImported(RemoteMemory& memory, const PythonProcess& python) {
+  std::vector<InterpreterEntry> interpreters;
+  if (ReadInterpreters(memory, python.layout, python.runtime, &interpreters) != ReadStatus::kOk) {
+    return std::nullopt;
+  }
+  const auto main = std::ranges::find(interpreters, kMainInterpreter, &InterpreterEntry::id);
+  if (main == interpreters.end()) {
+    return std::nullopt;
+  }
+  ObjectReader reader(memory, python.layout);
+  const auto module = FindModule(memory, python.layout, main->address, "torch");
+  const auto spec = module ? FindAttribute(reader, *module, "__spec__") : std::nullopt;
+  const auto mark = spec ? FindAttribute(reader, *spec, "_initializing") : std::nullopt;
+  if (!mark || reader.ReadTypeName(*mark) != "bool") {
+    return std::nullopt;
+  }
+  const std::optional<int64_t> is_set = reader.ReadInt(*mark);
+  return is_set ? std::optional(*is_set != 0) : std::nullopt;
+}
+
+}  // namespace
+
+TorchImport LookAtTorchImport(Pid pid, RemoteMemory& memory, const PythonProcess& python) {
+  const auto regions = ReadMaps(pid);
+  if (regions.has_error() || !HasTorch(regions.value())) {
+    return TorchImport::kNone;
+  }
+  const std::optional<bool> is_being_imported = IsBeingImported(memory, python);
+  return !is_being_imported ? TorchImport::kUnknown : *is_being_imported ? TorchImport::kUnderWay : TorchImport::kDone;
+}
+
+}  // namespace ptrace_prof
