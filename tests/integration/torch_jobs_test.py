@@ -118,7 +118,7 @@ class Jobs(TorchCase):
         self.assertEqual({name: flops.get(name) for name in reference["flops"]}, reference["flops"])
 
     def assertGroupsAre(self, trace, groups):
-        """Of torch.distributed. The rank comes from the environment, which does not say one here; a description is not
+        """What torch.distributed knows. The rank comes from the environment, which does not say one here; a description is not
         Python's."""
         info = trace.document.get("distributedInfo")
         if groups is None:

@@ -108,8 +108,9 @@ class Operators(TorchCase):
         for options in (("--torch", "on"), ("--profile-memory",)):
             trace = self.record("crossing", STEPS, options=options)
             self.assertEqual((trace.ranges["crossing"], trace.unfinished), (STEPS, []))
-            ranges = [one for one in trace.events if one["name"] == "crossing"]
-            inside = [one for one in trace.operators if one["name"] == "aten::ones"]
+            ranges, inside = (sorted((one for one in trace.events if (one["name"], one.get("cat")) == what),
+                                     key=lambda one: one["ts"])
+                              for what in (("crossing", "user_annotation"), ("aten::ones", "cpu_op")))
             self.assertEqual({one["tid"] for one in ranges}, {one["tid"] for one in inside})
             for one, other in zip(ranges, inside):
                 self.assertLess(one["ts"] + 0.001, other["ts"])

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 #include "attach/base/clean_text.h"
@@ -218,41 +219,49 @@ void TorchDecoder::EndIfStray(Open& open) {
   }
 }
 
-// Where an operator began that ended on a ring which does not know it. After a gap it may be one whose begin was lost.
-TorchDecoder::Ring* TorchDecoder::RingThatBegan(uint32_t key, Nanos when, const Ring& ended_on) {
+// The operator that ended on a ring which does not know it, and the ring on which it began. After a gap it may be one
+// whose begin was lost.
+std::pair<TorchDecoder::Ring*, TorchDecoder::Open*> TorchDecoder::FindElsewhere(uint32_t key, Nanos when,
+                                                                                const Ring& ended_on) {
+  const auto is_it = [&](const Open& open) {
+    return open.key == key && !open.has_ended && open.one.begin <= when &&
+           (open.one.is_async || open.raw != nullptr || !ended_on.has_gap);
+  };
   for (auto& [index, ring] : rings_) {
-    if (std::ranges::any_of(ring.open, [&](const Open& open) {
-          return open.key == key && !open.has_ended && open.one.begin <= when &&
-                 (open.one.is_async || open.raw != nullptr || !ended_on.has_gap);
-        })) {
-      return &ring;
+    if (const auto found = std::find_if(ring.open.rbegin(), ring.open.rend(), is_it); found != ring.open.rend()) {
+      return {&ring, &*found};
     }
   }
-  return nullptr;
+  return {nullptr, nullptr};
 }
 
 void TorchDecoder::End(Ring& ring, uint32_t key, Nanos when) {
   Ring* where = &ring;
-  const auto is_it = [key](const Open& open) { return open.key == key && !open.has_ended; };
-  auto found = std::find_if(ring.open.rbegin(), ring.open.rend(), is_it);
-  if (found == ring.open.rend()) {
-    where = RingThatBegan(key, when, ring);
-    if (where == nullptr) {
-      ++counts_.unmatched;
-      if (!ring.has_gap) {
-        stray_ends_.push_back({key, when});
-      }
-      if (stray_ends_.size() > kMostStrayEnds) {
-        stray_ends_.pop_front();
-      }
+  const auto own = std::find_if(ring.open.rbegin(), ring.open.rend(),
+                                [key](const Open& open) { return open.key == key && !open.has_ended; });
+  Open* found = own == ring.open.rend() ? nullptr : &*own;
+  if (found == nullptr) {
+    std::tie(where, found) = FindElsewhere(key, when, ring);
+    if (found == nullptr) {
+      KeepStray(ring, {key, when});
       return;
     }
-    found = std::find_if(where->open.rbegin(), where->open.rend(), is_it);
     found->one.is_async = true;
   }
   found->has_ended = true;
   found->one.end = std::max(when, found->one.begin);
   WriteEnded(*where);
+}
+
+void TorchDecoder::KeepStray(const Ring& ring, const StrayEnd& end) {
+  ++counts_.unmatched;
+  if (ring.has_gap) {
+    return;
+  }
+  stray_ends_.push_back(end);
+  if (stray_ends_.size() > kMostStrayEnds) {
+    stray_ends_.pop_front();
+  }
 }
 
 // In the order of their ends, so that inner ones come first. Without a row they wait.

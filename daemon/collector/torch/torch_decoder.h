@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "attach/abi/torch_arena.h"
@@ -92,7 +93,8 @@ class TorchDecoder {
   bool TakeMemory(Ring& ring, Nanos when);
   void Begin(Ring& ring, Open open);
   void End(Ring& ring, uint32_t key, Nanos when);
-  Ring* RingThatBegan(uint32_t key, Nanos when, const Ring& ended_on);
+  std::pair<Ring*, Open*> FindElsewhere(uint32_t key, Nanos when, const Ring& ended_on);
+  void KeepStray(const Ring& ring, const StrayEnd& end);
   void EndIfStray(Open& open);
   bool Describe(Ring& ring, Open& open);
   void Write(const Ring& ring, const Open& open);

@@ -268,6 +268,19 @@ TEST_F(Decoding, OneThatEndsOnAnotherThreadIsAsynchronous) {
   EXPECT_FALSE(seen_[0].one.is_async);
 }
 
+TEST_F(Decoding, TwoAfterEachOtherAtOneAddressEndElsewhere) {
+  LearnTheRow();
+  Begin(1, 1000, "first");
+  Begin(1, 3000, "second");
+  Feed();
+  End(1, 2000);
+  End(1, 4000);
+  Feed(1000, 1);
+  EXPECT_EQ(Names(), (std::vector<std::string>{"first", "second"}));
+  EXPECT_EQ(seen_[0].one.end, Nanos(2000));
+  EXPECT_EQ(seen_[1].one.end, Nanos(4000));
+}
+
 // The ring on which it ends may be read first.
 TEST_F(Decoding, AnEndThatComesBeforeItsBegin) {
   LearnTheRow();
