@@ -63,10 +63,11 @@ class ChromeExporter : public FormatExporter {
   FunctionTable functions_;
   JsonOutput json_;
   KinetoWriter kineto_{context_.recording, json_, kMaxEvents};
-  PythonCalls calls_{context_, functions_, json_, kineto_};
+  RangeEdges edges_;
+  PythonCalls calls_{context_, functions_, json_, kineto_, edges_};
   OperatorLinks links_;
   KinetoGpu gpu_{context_, functions_, json_, kineto_, links_};
-  KinetoOperators operators_{context_, json_, kineto_, links_};
+  KinetoOperators operators_{context_, json_, kineto_, links_, edges_};
   std::vector<Track> tracks_;
   std::vector<uint32_t> path_;
   uint64_t events_ = 0;

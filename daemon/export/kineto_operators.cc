@@ -1,5 +1,7 @@
 #include "daemon/export/kineto_operators.h"
 
+#include <tuple>
+
 #include "attach/base/clean_text.h"
 #include "daemon/trace/gpu_vocabulary.h"
 
@@ -7,11 +9,16 @@ namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMostPairs = 1 << 20;
+constexpr size_t kMostHeldRanges = 1 << 18;
 constexpr std::string_view kEvaluates = "autograd::engine::evaluate_function: ";
 constexpr std::string_view kArrow = "fwdbwd";
 
 uint64_t KeyOf(uint32_t thread, int64_t sequence) {
   return uint64_t{thread} << 40 | (static_cast<uint64_t>(sequence) & 0xff'ffff'ffff);
+}
+
+bool TracesCalls(const Recording& recording) {
+  return recording.request.has_value() && MayTrace(recording.request->spec().mode());
 }
 
 }  // namespace
@@ -52,6 +59,14 @@ void KinetoOperators::OnOperator(TrackId track, const Operator& given) {
   if (!writer_.TakeRoom(one.begin)) {
     return;
   }
+  if (one.is_range() && !one.is_async && TracesCalls(context_.recording) && held_.size() < kMostHeldRanges) {
+    held_.push_back({track, one, one.inputs != nullptr ? std::optional(*one.inputs) : std::nullopt});
+    return;
+  }
+  Write(track, one);
+}
+
+void KinetoOperators::Write(TrackId track, const Operator& one) {
   const ThreadInfo& thread = context_.recording.threads[track.value].info;
   const std::string name = CleanText(one.name);
   writer_.Start({thread.pid.value, thread.tid.value}, one.is_range() ? "user_annotation" : "cpu_op",
@@ -116,6 +131,13 @@ void KinetoOperators::WriteInputs(const OperatorInputs& inputs) {
 }
 
 void KinetoOperators::Finish() {
+  for (HeldRange& range : held_) {
+    const ThreadInfo& thread = context_.recording.threads[range.track.value].info;
+    range.one.inputs = range.inputs.has_value() ? &*range.inputs : nullptr;
+    std::tie(range.one.begin, range.one.end) =
+        edges_.Fit({thread.pid.value, thread.tid.value}, range.one.begin, range.one.end);
+    Write(range.track, range.one);
+  }
   uint64_t id = 0;
   for (const auto& [key, pair] : pairs_) {
     if (!pair.has_forward || !pair.has_backward || !writer_.TakeRoom(pair.forward.begin)) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -16,18 +17,20 @@
 #include "daemon/export/json_output.h"
 #include "daemon/export/kineto_writer.h"
 #include "daemon/export/operator_links.h"
+#include "daemon/export/range_edges.h"
 
 namespace ptrace_prof {
 
 class KinetoOperators {
  public:
   // All must outlive it.
-  KinetoOperators(const ExportContext& context, JsonOutput& json, KinetoWriter& writer, OperatorLinks& links)
-      : context_(context), json_(json), writer_(writer), links_(links) {}
+  KinetoOperators(const ExportContext& context, JsonOutput& json, KinetoWriter& writer, OperatorLinks& links,
+                  RangeEdges& edges)
+      : context_(context), json_(json), writer_(writer), links_(links), edges_(edges) {}
 
   void OnOperator(TrackId track, const Operator& one);
   void OnAllocation(TrackId track, const Allocation& one);
-  void Finish();  // writes the arrows
+  void Finish();  // once all calls are written: writes the ranges that wait for them, and the arrows
   bool is_empty() const { return index_ == 0; }
   bool has_inputs() const { return has_inputs_; }
   bool has_memory() const { return has_memory_; }
@@ -50,6 +53,14 @@ class KinetoOperators {
     uint32_t forward_thread = 0;
   };
 
+  // Beside calls ranges wait for those of __enter__ and __exit__.
+  struct HeldRange {
+    TrackId track;
+    Operator one;  // its inputs are these
+    std::optional<OperatorInputs> inputs;
+  };
+
+  void Write(TrackId track, const Operator& one);
   void WriteInputs(const OperatorInputs& inputs);
   void Link(TrackId track, const Operator& one);
 
@@ -57,6 +68,8 @@ class KinetoOperators {
   JsonOutput& json_;
   KinetoWriter& writer_;
   OperatorLinks& links_;
+  RangeEdges& edges_;
+  std::vector<HeldRange> held_;
   uint64_t count_ = 0;  // of operators
   uint64_t index_ = 0;  // of events
   bool has_inputs_ = false;

@@ -60,6 +60,9 @@ std::string PythonCalls::NameOf(FrameId frame) {
 void PythonCalls::WriteCall(const Track& track, TrackId id, Nanos when, std::optional<CallExit> exit) {
   const Call& call = track.open.back();
   const ThreadInfo& thread = context_.recording.threads[id.value].info;
+  if (RangeEdges::Matters(functions_.function(functions_.IdOf(call.frame)).name)) {
+    edges_.AddCall({thread.pid.value, thread.tid.value}, call.start, std::max(when, call.start));
+  }
   writer_.Start({thread.pid.value, thread.tid.value}, call.entry == CallEntry::kGap ? "overhead" : "python_function",
                 NameOf(call.frame), call.start, std::max(when, call.start));
   json_.Name("args");

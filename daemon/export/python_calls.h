@@ -14,14 +14,16 @@
 #include "daemon/export/function_table.h"
 #include "daemon/export/json_output.h"
 #include "daemon/export/kineto_writer.h"
+#include "daemon/export/range_edges.h"
 
 namespace ptrace_prof {
 
 class PythonCalls {
  public:
   // All must outlive it.
-  PythonCalls(const ExportContext& context, FunctionTable& functions, JsonOutput& json, KinetoWriter& writer)
-      : context_(context), functions_(functions), json_(json), writer_(writer) {}
+  PythonCalls(const ExportContext& context, FunctionTable& functions, JsonOutput& json, KinetoWriter& writer,
+              RangeEdges& edges)
+      : context_(context), functions_(functions), json_(json), writer_(writer), edges_(edges) {}
 
   void OnSpan(const Span& span);
   // Writes the calls that are still open, and the job's steps.
@@ -49,6 +51,7 @@ class PythonCalls {
   FunctionTable& functions_;
   JsonOutput& json_;
   KinetoWriter& writer_;
+  RangeEdges& edges_;
   uint64_t last_id_ = 0;
   std::vector<Track> tracks_;
   std::unordered_map<uint32_t, uint64_t> module_ids_;  // by frame

@@ -43,6 +43,7 @@ pp_library(daemon/export
     export/page_tree.cc
     export/pprof_exporter.cc
     export/python_calls.cc
+    export/range_edges.cc
     export/recording.cc
     export/span_feed.cc
     export/span_spool.cc

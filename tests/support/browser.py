@@ -137,8 +137,8 @@ class Browser:
         self._profile = tempfile.mkdtemp(prefix="pp-chromium-")
         to_browser_read, self._to = os.pipe()
         self._from, from_browser_write = os.pipe()
-        # The protocol's descriptors are 3 and 4; sh puts them there.
-        command = ["sh", "-c", f'exec "$0" "$@" 3<&{to_browser_read} 4>&{from_browser_write}', find_chromium(), *FLAGS,
+        # The protocol's descriptors are 3 and 4; bash puts them there (sh knows no numbers above 9).
+        command = ["bash", "-c", f'exec "$0" "$@" 3<&{to_browser_read} 4>&{from_browser_write}', find_chromium(), *FLAGS,
                    f"--user-data-dir={self._profile}", "about:blank"]
         self._log = open(os.path.join(self._profile, "stderr.txt"), "wb")
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,

@@ -13,6 +13,7 @@ add_executable(daemon_export_test
   unit/daemon/export/golden_test.cc
   unit/daemon/export/gpu_test.cc
   unit/daemon/export/memory_ledger_test.cc
+  unit/daemon/export/range_edges_test.cc
   unit/daemon/export/span_test.cc
   unit/daemon/export/window_filter_test.cc)
 pp_target_defaults(daemon_export_test)
