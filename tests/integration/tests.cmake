@@ -54,6 +54,8 @@ if(TARGET ptrace-prof)
       ${CMAKE_CURRENT_SOURCE_DIR}/integration/torch_timeline_test.py --python ${minor})
     pp_script_test(integration.torch_steps.${minor} 600 integration
       ${CMAKE_CURRENT_SOURCE_DIR}/integration/torch_steps_test.py --python ${minor})
+    pp_script_test(integration.torch_consumers.${minor} 600 integration
+      ${CMAKE_CURRENT_SOURCE_DIR}/integration/torch_consumers_test.py --python ${minor})
     pp_script_test(integration.torch_late.${minor} 600 integration
       ${CMAKE_CURRENT_SOURCE_DIR}/integration/torch_late_test.py --python ${minor})
     pp_script_test(soak.torch_late.${minor} "" soak

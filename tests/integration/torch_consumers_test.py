@@ -1,16 +1,31 @@
 """What we export of PyTorch in the programs that read torch.profiler's JSON. What is not installed here is not tried:
 `./dev soak torch` installs it."""
+import collections
 import importlib.util
 import json
+import os
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import case, perfetto, profiler, trace_validator  # noqa: E402
-from support.torch_job import ARROWS, STEPS, TorchCase  # noqa: E402
+from support.torch_job import ALWAYS, ARROWS, STEPS, TorchCase  # noqa: E402
+
+
+# Loads a folder as TensorBoard's plugin does, and prints what it found.
+PLUGIN = """
+import json, sys
+from torch_tb_profiler import io
+from torch_tb_profiler.profiler.loader import RunLoader
+run = RunLoader("run", sys.argv[1], io.Cache()).load()
+profile, = run.profiles.values()
+print(json.dumps({"views": sorted(view.display_name for view in profile.views),
+                  "calls": {row["name"]: row["calls"] for row in profile.operation_table_by_name["data"]}}))
+"""
 
 
 def has(package):
@@ -56,12 +71,32 @@ class Consumers(TorchCase):
 
     @unittest.skipUnless(has("hta"), "HolisticTraceAnalysis is not installed: it was not tried")
     def test_holistic_trace_analysis(self):
+        """What it can say without a GPU: steps, and who calls whom."""
+        os.environ["HTA_DISABLE_NS_ROUNDING"] = "1"  # else it makes times negative, of torch.profiler's own JSON too
         from hta.common.trace_call_graph import CallGraph
-        from hta.common.trace_parser import parse_trace_dataframe  # noqa: F401
         from hta.trace_analysis import TraceAnalysis
         analysis = TraceAnalysis(trace_files={0: str(self.exported())}, trace_dir="")
-        self.assertEqual(len(analysis.t.get_trace(0)), 0)
+        steps = {int(one["name"].split("#")[1]) for one in self.of("trace", "user_annotation")
+                 if one["name"].startswith("ProfilerStep#")}
+        self.assertEqual({int(step) for step in analysis.get_profiler_steps()}, steps - {max(steps)})  # it drops the last
+        self.assertEqual(len(analysis.get_comm_comp_overlap(visualize=False)), 1)
         CallGraph(analysis.t)
+        names = analysis.t.symbol_table.get_sym_table()
+        rows = analysis.t.get_trace(0).set_index("index")
+        callers = collections.Counter((names[row["name"]], names[rows.loc[row["parent"]]["name"]])
+                                      for _, row in rows.iterrows() if names[row["name"]] in ("aten::mm", "aten::addmm"))
+        self.assertEqual(callers, {("aten::mm", "AddmmBackward0"): ALWAYS["aten::mm"],
+                                   ("aten::addmm", "aten::linear"): ALWAYS["aten::addmm"]})
+
+    @unittest.skipUnless(has("torch_tb_profiler"), "TensorBoard's plugin of PyTorch is not installed: it was not tried")
+    def test_tensorboard(self):
+        finished = subprocess.run([sys.executable, "-c", PLUGIN, self.exported().parent], capture_output=True, text=True,
+                                  timeout=300)
+        self.assertEqual((finished.returncode, [line for line in finished.stderr.splitlines() if "Error" in line]), (0, []),
+                         finished.stderr)
+        said = json.loads(finished.stdout)
+        self.assertEqual(said["views"], ["Memory", "Module", "Operator", "Overview", "Trace"])
+        self.assertEqual({name: said["calls"][name] for name in ALWAYS}, ALWAYS)
 
 
 if __name__ == "__main__":
