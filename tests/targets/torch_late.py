@@ -39,6 +39,7 @@ def beside(function, *arguments):
     thread.start()
     while thread.is_alive():
         work()
+        time.sleep(0.001)  # else the import would wait for the GIL most of the time
     thread.join()
 
 
