@@ -6,9 +6,10 @@ import json
 import pathlib
 import subprocess
 import sys
+import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import case, gpu_case, profiler  # noqa: E402
+from support import case, gpu_case, perfetto, profiler  # noqa: E402
 
 STEPS = 20
 # The operator, or nothing, that each function of the job launches from.
@@ -67,6 +68,17 @@ class TorchGpu(gpu_case.GpuCase):
         starts, ends = ({one["id"] for one in self.of("ac2g") if one["ph"] == phase} for phase in "sf")
         self.assertEqual(ends - starts, set())
         self.assertGreaterEqual(len(starts), STEPS * sum(LAUNCHES.values()))
+
+    @unittest.skipIf(perfetto.unavailable(), f"Perfetto was not tried: {perfetto.unavailable()}")
+    def test_perfetto_shows_it(self):
+        self.recorded("--mode", "trace")
+        categories = ("cpu_op", "cuda_runtime", "kernel", "gpu_memcpy", "python_function", "user_annotation")
+        with perfetto.Perfetto(str(self.folder)) as program:
+            processor = program.load("out.json")
+            counts = dict(processor.query("select category, count(*) from slice group by category"))
+            wrong = processor.query("select name, value from stats where value != 0 and severity = 'error'")
+        self.assertEqual({one: counts[one] for one in categories}, {one: len(self.of(one)) for one in categories})
+        self.assertEqual(wrong, [])
 
     def rows(self, *options):
         said = profiler.must("table", self.path, "--format", "json", "--row-limit", 0, *options).output
