@@ -159,7 +159,7 @@ Result<ExportSummary> ExportSpans(int input_fd, Factory factory, const ExportOpt
                     "and the formats text, chrome and perfetto show them.",
                     WithCommas(recording.operators)));
   }
-  if (recording.samples == 0 && recording.gpu_operations == 0) {
+  if (recording.samples == 0 && recording.gpu_operations == 0 && recording.operators == 0) {
     summary.notes.push_back(recording.filtered > 0 ? "The filters left out everything."
                                                    : "Nothing was recorded: the trace has no samples and no calls.");
   }

@@ -31,7 +31,9 @@ class TraceMeter : private TraceVisitor {
   const std::optional<EndInfo>& end() const { return end_; }
   const std::vector<std::string>& notices() const { return notices_; }  // in order; only grows
   const std::vector<TimeRange>& windows() const { return windows_; }    // likewise
-  bool recorded_anything() const { return samples_ > 0 || has_calls_; }
+  bool recorded_anything() const {
+    return samples_ > 0 || has_calls_ || (accounting_.has_value() && accounting_->operators > 0);
+  }
   uint64_t processes() const { return processes_; }
   // The request as carried out: its mode is not kAuto. Nothing: the header has not arrived yet.
   const std::optional<CaptureTask>& request() const { return request_; }
