@@ -14,6 +14,7 @@ add_executable(daemon_trace_test
   unit/daemon/trace/read/sample_batcher_test.cc
   unit/daemon/trace/stack_table_test.cc
   unit/daemon/trace/read/thread_dump_test.cc
+  unit/daemon/trace/read/trace_meter_test.cc
   unit/daemon/trace/writer_test.cc)
 pp_target_defaults(daemon_trace_test)
 target_link_libraries(daemon_trace_test PRIVATE pp_daemon_trace pp_trace_proto GTest::gtest GTest::gtest_main)
