@@ -50,6 +50,7 @@ class WindowFilter final : public TraceVisitor {
   void OnAllocation(TrackId track, const Allocation& one) override {
     PassAt(one.when, [&] { next_.OnAllocation(track, one); });
   }
+  void OnHeldTensor(const HeldTensor& tensor) override { next_.OnHeldTensor(tensor); }
   void OnGpuAccounting(const GpuAccounting& accounting) override { next_.OnGpuAccounting(accounting); }
   void OnCounter(CounterId id, const CounterInfo& info) override { next_.OnCounter(id, info); }
   void OnCount(CounterId id, Nanos when, int64_t value) override {

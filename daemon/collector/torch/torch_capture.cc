@@ -30,6 +30,7 @@ constexpr int64_t kLooksInAll = 50;  // the longer we wait, the less often we lo
 constexpr Nanos kLease = Nanos::FromSeconds(3);
 constexpr Nanos kFirstLook = Nanos::FromMillis(5);
 constexpr Nanos kLeavesByItself = Nanos::FromMillis(20);  // at its next operator
+constexpr size_t kMostOutside = size_t{1} << 20;          // blocks
 constexpr Nanos kComesLate = Nanos::FromMillis(20);       // a thread may write a record that long after its time
 constexpr timespec kBetweenLooks{0, 200'000};
 constexpr size_t kRecordsAtOnce = 16384;
@@ -278,11 +279,42 @@ void TorchCapture::Take(Tid tid, const Operator& one) {
   context_.writer.AddOperator(ThreadOf(tid), one);
 }
 
-void TorchCapture::Take(Tid tid, const Allocation& one) {
-  if (!one.was_there && !IsRecorded(one.when)) {
-    ++allocations_left_out_;
-    return;
+// What happens between recorded steps is kept for the next ones. False: the free of a block that is in the trace, which
+// must have an end.
+bool TorchCapture::KeepOutside(Tid tid, const Allocation& one) {
+  if (one.bytes <= 0) {
+    return outside_.erase(one.address) > 0;
   }
+  if (outside_.size() < kMostOutside) {
+    outside_[one.address] = {tid, one};
+  }
+  return true;
+}
+
+// What was allocated between recorded steps and is still there when the next ones begin was there before.
+void TorchCapture::WriteOutside(Nanos when) {
+  for (auto& [address, block] : outside_) {
+    auto& [tid, one] = block;
+    one.when = when;
+    one.was_there = true;
+    context_.writer.AddAllocation(ThreadOf(tid), one);
+    if (were_there_.size() < kMostOutside) {
+      were_there_.insert(address);
+    }
+  }
+  outside_.clear();
+}
+
+void TorchCapture::Take(Tid tid, Allocation one) {
+  if (!IsRecorded(one.when)) {
+    if (KeepOutside(tid, one)) {
+      ++allocations_left_out_;
+      return;
+    }
+  } else {
+    WriteOutside(one.when);
+  }
+  one.was_there = (were_there_.erase(one.address) > 0 && one.bytes <= 0) || one.was_there;
   context_.writer.AddAllocation(ThreadOf(tid), one);
   if (one.was_there) {
     return;

@@ -13,6 +13,9 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "attach/base/result.h"
@@ -83,8 +86,10 @@ class TorchCapture final : public Source {
   void Meet(Tid inner);
   ThreadHandle ThreadOf(Tid inner);
   void Take(Tid tid, const Operator& one);
-  void Take(Tid tid, const Allocation& one);
+  void Take(Tid tid, Allocation one);
   void Take(const HeldTensor& tensor);
+  bool KeepOutside(Tid tid, const Allocation& one);
+  void WriteOutside(Nanos when);
   void Write(DeviceCounter& counter);
   void Renew();
   void TellGroups();
@@ -109,9 +114,11 @@ class TorchCapture final : public Source {
   std::map<Tid, ThreadInfo> hosts_;      // threads as the host sees them, by tid as the target sees it
   std::map<Tid, ThreadHandle> unknown_;  // those without Python, likewise
   std::vector<pp_record> records_;
-  std::string groups_;    // of torch.distributed, as the trace has them
-  bool is_busy_ = false;  // the last look found much
-  bool has_row_ = false;  // the hook knows where the fields are
+  std::string groups_;                                                // of torch.distributed, as the trace has them
+  bool is_busy_ = false;                                              // the last look found much
+  bool has_row_ = false;                                              // the hook knows where the fields are
+  std::unordered_map<uint64_t, std::pair<Tid, Allocation>> outside_;  // by address: allocated between recorded steps
+  std::unordered_set<uint64_t> were_there_;  // addresses of those that lived when the next ones began
   uint64_t operators_left_out_ = 0;
   uint64_t allocations_left_out_ = 0;
   Nanos end_;
