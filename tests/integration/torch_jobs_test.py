@@ -124,7 +124,7 @@ class Jobs(TorchCase):
         if groups is None:
             self.assertIsNone(info)
             return
-        groups.pop("rank")
+        groups = {name: value for name, value in groups.items() if name != "rank"}
         for config in groups.get("pg_config", []):
             config.pop("pg_desc", None)
         if self.torch < (2,):
