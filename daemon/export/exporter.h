@@ -69,8 +69,8 @@ struct ExportOptions {
   std::optional<bool> lines;           // separate the lines of a function; default: depends on the format
   std::optional<GpuReport> report;     // text only
   std::optional<OperatorTableOptions> table;
-  std::optional<TimeRange> window;  // only what was recorded in it; times of the recorded host's CLOCK_MONOTONIC
-  std::string title;                // default: the command line of the first process
+  std::optional<TimeRange> window;    // only what was recorded in it; times of the recorded host's CLOCK_MONOTONIC
+  std::string title;                  // default: the command line of the first process
   std::vector<std::string> metadata;  // KEY=VALUE: in place of what the recording says of these keys
 };
 

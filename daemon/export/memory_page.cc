@@ -198,10 +198,11 @@ void WriteMemorySection(const MemoryReport& report, Output& out) {
 }
 
 void WriteMemoryPage(const std::string& title, const MemoryReport& report, Output& out) {
-  out.Write(fmt::format("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Memory: {0}</title>"
-                        "<meta name=\"viewport\" content=\"width=device-width\"><style>{1}</style></head><body>\n"
-                        "<h1>Memory of {0}</h1>\n",
-                        EscapeMarkup(CleanText(title)), kPageStyle));
+  out.Write(
+      fmt::format("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Memory: {0}</title>"
+                  "<meta name=\"viewport\" content=\"width=device-width\"><style>{1}</style></head><body>\n"
+                  "<h1>Memory of {0}</h1>\n",
+                  EscapeMarkup(CleanText(title)), kPageStyle));
   WriteMemorySection(report, out);
   out.Write("</body></html>\n");
 }

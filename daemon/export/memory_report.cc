@@ -26,9 +26,10 @@ std::vector<std::string> MemoryReport::Notes() const {
     notes.push_back(fmt::format("{} events had no room: shorten the recording.", WithCommas(ledger_.left_out())));
   }
   if (const uint64_t lost = recording_.accounting.value_or(Accounting()).operators_lost; lost > 0) {
-    notes.push_back(fmt::format("{} events of PyTorch were lost while it was recorded: memory may be wrong from then "
-                                "on. Record with a larger --buffer.",
-                                WithCommas(lost)));
+    notes.push_back(
+        fmt::format("{} events of PyTorch were lost while it was recorded: memory may be wrong from then "
+                    "on. Record with a larger --buffer.",
+                    WithCommas(lost)));
   }
   return notes;
 }

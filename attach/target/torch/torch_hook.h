@@ -98,7 +98,8 @@ void pp_torch_return_slots(void);
 // torch_inputs.c: writes the inputs that an ArrayRef<IValue> refers to. Returns the number of words. `is_safe`: the
 // address may be wrong.
 uint64_t pp_torch_inputs(const uint64_t* array, int is_safe, uint64_t* words);
-// The same, of an object's inputs where the row says that they are. It is believed once PP_PROBES objects had inputs there.
+// The same, of an object's inputs where the row says that they are. It is believed once PP_PROBES objects had inputs
+// there.
 uint64_t pp_torch_row_inputs(const uint64_t* array, uint64_t* words);
 // Copies memory that may not exist. Returns the number of bytes copied.
 uint64_t pp_torch_copy(uint64_t from, void* to, uint64_t size);
