@@ -79,13 +79,14 @@ class Lister {
     std::vector<std::pair<RemoteAddr, std::string>> open = {{root, ""}};
     std::unordered_set<RemoteAddr> seen = {root};
     while (!open.empty() && modules_ < kMostModules && !IsLate()) {
-      const auto [module, prefix] = std::move(open.back());
+      const RemoteAddr module = open.back().first;
+      const std::string prefix = std::move(open.back().second);
       open.pop_back();
       ++modules_;
-      for (const auto& [attribute, role] :
+      for (const auto& kind :
            {std::pair("_parameters", TensorRole::kParameter), std::pair("_buffers", TensorRole::kBuffer)}) {
-        VisitNamed(module, attribute,
-                   [&](const std::string& name, RemoteAddr value) { Add(value, role, prefix + name, owner); });
+        VisitNamed(module, kind.first,
+                   [&](const std::string& name, RemoteAddr value) { Add(value, kind.second, prefix + name, owner); });
       }
       VisitNamed(module, "_modules", [&](const std::string& name, RemoteAddr value) {
         if (prefix.size() + name.size() < kMostPlace && classes_.KindOf(value) == TorchKind::kModule &&

@@ -319,7 +319,8 @@ void TorchDecoder::LookForRow(bool is_last) {
   if (row_ == nullptr) {
     return;
   }
-  for (auto& [index, ring] : rings_) {
+  for (auto& entry : rings_) {
+    Ring& ring = entry.second;
     std::erase_if(ring.open, [&](Open& open) { return open.raw != nullptr && !Describe(ring, open); });
     WriteEnded(ring);
   }
