@@ -55,7 +55,7 @@ class TraceReadyTest : public testing::Test {
   ~TraceReadyTest() override { std::filesystem::remove_all(folder); }
 
   std::string Script(const std::string& name, const std::string& text) const {
-    const std::string path = folder + "/" + name;
+    std::string path = folder + "/" + name;
     std::ofstream(path) << "#!/bin/sh\n" << text << "\n";
     std::filesystem::permissions(path, std::filesystem::perms::owner_all);
     return path;
