@@ -42,7 +42,7 @@ soak_torch() {
       "$folder/bin/pip" install --quiet --no-cache-dir "torch==$version" $others || { failed=1; continue; }
       touch "$folder/ready"
     fi
-    for test in torch_operators torch_jobs torch_memory torch_steps torch_timeline; do
+    for test in torch_operators torch_jobs torch_memory torch_steps torch_timeline torch_execution_trace; do
       PTRACE_PROF_SOAK=1 PP_TORCH_PYTHON=$folder/bin/python3 python3 "tests/integration/${test}_test.py" \
         --python "$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')" </dev/null || failed=1
     done

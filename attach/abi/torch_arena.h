@@ -22,6 +22,20 @@ PP_STATIC_ASSERT(PP_TORCH_MIN_RING_RECORDS >= 2 * (1 + PP_MAX_UNITS), "any recor
 
 #define PP_TORCH_KEY(object) ((uint32_t)((uint64_t)(object) >> 3))
 
+// PyTorch's own execution trace.
+enum pp_torch_trace_state {
+  PP_TORCH_TRACE_NONE = 0,
+  PP_TORCH_TRACE_ON = 1,
+  PP_TORCH_TRACE_PAUSED = 2,   // until a thread runs an operator: see torch_trace.c
+  PP_TORCH_TRACE_ENDING = 3,   // off; PyTorch completes the file after a while
+  PP_TORCH_TRACE_OVER = 4,     // the file is complete
+  PP_TORCH_TRACE_IN_USE = 5,   // the job makes one of its own
+  PP_TORCH_TRACE_NO_FILE = 6,  // the process cannot make or open a file as long as that
+  PP_TORCH_TRACE_TAKEN = 7,    // the job has ended it
+  PP_TORCH_TRACE_IN_CHILD = 8,
+  PP_TORCH_TRACE_STATES = 9,
+};
+
 typedef struct pp_torch_arena {
   // Written by the target before `state` becomes READY, and never after.
   uint64_t magic;
@@ -43,11 +57,14 @@ typedef struct pp_torch_arena {
   uint64_t unreadable;    // operators that the process could not copy: it may not call process_vm_readv
   uint64_t inputs_off;    // != 0: tensors are of no known layout, so that no inputs are recorded
   uint64_t memory_slots;  // pp_torch_boot.memory: how many of them lead to the hook
+  uint32_t trace_state;   // pp_torch_trace_state, with release order
+  uint32_t trace_pauses;
   // Written by the collector.
-  uint64_t lease;  // clock value after which the hook leaves on its own
-  uint64_t leave;  // != 0: leave at the next operator
+  uint64_t lease;      // clock value after which the hook leaves on its own
+  uint64_t leave;      // != 0: leave at the next operator
+  uint64_t trace_end;  // != 0: end the execution trace at the next operator
   pp_torch_row row;
-  uint64_t pad1[5];  // what follows is written while threads read what is before
+  uint64_t pad1[3];  // what follows is written while threads read what is before
   // Written by the target: some of the callbacks at begins, and at ends, how many they were and how long they took, in
   // ticks of the clock.
   struct {
@@ -56,7 +73,7 @@ typedef struct pp_torch_arena {
   } timed[2];
 } pp_torch_arena;
 PP_STATIC_ASSERT(offsetof(pp_torch_arena, state) == 48, "fixed");
-PP_STATIC_ASSERT(offsetof(pp_torch_arena, lease) == 104, "fixed");
+PP_STATIC_ASSERT(offsetof(pp_torch_arena, lease) == 112, "fixed");
 PP_STATIC_ASSERT(offsetof(pp_torch_arena, timed) == 192 && sizeof(pp_torch_arena) == 224, "fixed");
 
 #define PP_TORCH_ARENA_SIZE(rings, records) PP_FREED_OFFSET(rings, (uint64_t)(records))

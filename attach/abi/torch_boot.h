@@ -9,21 +9,29 @@
 #include "attach/abi/boot_head.h"
 #include "attach/abi/torch_row.h"
 
-#define PP_TORCH_ABI_VERSION 3u
+#define PP_TORCH_ABI_VERSION 4u
 #define PP_TORCH_BOOT_MAGIC_0 0x686372742d707066ull
 #define PP_TORCH_BOOT_MAGIC_1 0x6b6f6f682d746f00ull
 
 // Functions of the target: of its interpreter, of the vDSO, of its libtorch_cpu and libc10. X(name, symbol).
-#define PP_TORCH_FOR_EACH_FUNCTION(X)                                                                        \
-  X(PyModuleDef_Init, "PyModuleDef_Init")                                                                    \
-  X(clock_gettime, "__vdso_clock_gettime") /* only for PP_CLOCK_MONOTONIC */                                 \
-  X(add_callback, "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE")                                  \
-  X(remove_callback, "_ZN2at14removeCallbackEm")                                                             \
-  X(thread_id, "_ZN2at14RecordFunction15currentThreadIdEv") /* a small number, never used for two threads */ \
-  /* Only with a slot that calls them. */                                                                    \
-  X(memory_new, "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm")                                                \
-  X(memory_delete, "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv")                                           \
-  X(memory_report, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE")
+#define PP_TORCH_FOR_EACH_FUNCTION(X)                                                                            \
+  X(PyModuleDef_Init, "PyModuleDef_Init")                                                                        \
+  X(clock_gettime, "__vdso_clock_gettime") /* only for PP_CLOCK_MONOTONIC */                                     \
+  X(add_callback, "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE")                                      \
+  X(remove_callback, "_ZN2at14removeCallbackEm")                                                                 \
+  X(thread_id, "_ZN2at14RecordFunction15currentThreadIdEv") /* a small number, never used for two threads */     \
+  /* Only with a slot that calls them. */                                                                        \
+  X(memory_new, "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm")                                                    \
+  X(memory_delete, "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv")                                               \
+  X(memory_report, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE")                                      \
+  /* Only for an execution trace. */                                                                             \
+  X(trace_add,                                                                                                   \
+    "_ZN5torch8profiler4impl25addExecutionTraceObserverERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE") \
+  X(trace_enable, "_ZN5torch8profiler4impl28enableExecutionTraceObserverEv")                                     \
+  X(trace_disable, "_ZN5torch8profiler4impl29disableExecutionTraceObserverEv")                                   \
+  X(trace_remove, "_ZN5torch8profiler4impl28removeExecutionTraceObserverEv")
+// trace_add with the C++ ABI before GCC 5's
+#define PP_TORCH_TRACE_ADD_OLD_STRINGS "_ZN5torch8profiler4impl25addExecutionTraceObserverERKSs"
 // memory_report up to 2.0
 #define PP_TORCH_MEMORY_REPORT_BEFORE "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE"
 
@@ -40,6 +48,7 @@ enum pp_torch_boot_flag {
   PP_TORCH_BOOT_INPUTS = 1,       // also record what operators get: shapes, types and numbers
   PP_TORCH_BOOT_OLD_STRINGS = 2,  // built with the C++ ABI before GCC 5's
   PP_TORCH_BOOT_STORAGES = 4,     // inputs: also where the memory of tensors is
+  PP_TORCH_BOOT_TRACE = 8,        // also PyTorch's own execution trace
 };
 
 // A slot of a global offset table, through which a library of PyTorch calls a function that is to be recorded. As long
@@ -75,10 +84,15 @@ typedef struct pp_torch_boot {
   uint64_t functions[PP_TORCH_FN_CAPACITY];
   pp_torch_tensor tensors[PP_TORCH_TENSOR_ROWS];   // sizes = 0: no row
   pp_torch_slot_of memory[PP_TORCH_MEMORY_SLOTS];  // those to record; none: no memory is recorded
+  // For an execution trace.
+  char trace_name[40];            // name of its memfd, zero-terminated
+  uint64_t trace_most;            // bytes
+  uint64_t trace_grace;           // from switching it off to its end, in the clock's units
+  uint64_t trace_forward_thread;  // where in an at::RecordFunction
 } pp_torch_boot;
 
 PP_ASSERT_BOOT_HEAD(pp_torch_boot, arena_name);
 PP_STATIC_ASSERT(offsetof(pp_torch_boot, functions) == 144, "fixed");
-PP_STATIC_ASSERT(sizeof(pp_torch_boot) == 608, "fixed");
+PP_STATIC_ASSERT(sizeof(pp_torch_boot) == 672, "fixed");
 
 #endif  // PTRACE_PROF_ATTACH_ABI_TORCH_BOOT_H_

@@ -119,6 +119,12 @@ double TorchArena::CostTicks() const {
   return cost;
 }
 
+uint32_t TorchArena::trace_state() const { return Load(head().trace_state); }
+
+uint32_t TorchArena::trace_pauses() const { return Load(head().trace_pauses); }
+
+void TorchArena::EndTrace() { Store(head().trace_end, uint64_t{1}); }
+
 uint64_t TorchArena::without_ring() const { return Load(head().without_ring); }
 
 }  // namespace ptrace_prof

@@ -51,6 +51,10 @@ class TorchArena {
   uint64_t memory_slots() const;  // of the boot block: how many lead to the hook
   bool is_unreadable() const;     // the process may not copy its own operators (process_vm_readv)
   double CostTicks() const;       // of an operator, as the hook measured some of its callbacks; 0: not measured
+  // PyTorch's own execution trace: pp_torch_trace_state; how often it had to be paused.
+  uint32_t trace_state() const;
+  uint32_t trace_pauses() const;
+  void EndTrace();                // at the next operator
   uint64_t without_ring() const;  // operators of threads for which no ring was free
 
  private:

@@ -5,12 +5,15 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "attach/inject/memory_taker.h"
 #include "attach/inject/resident_stub.h"
+#include "attach/inject/run_call.h"
+#include "attach/inject/strategy.h"
 
 namespace ptrace_prof {
 namespace {
@@ -66,6 +69,24 @@ Result<TorchInjection> InjectTorch(const InjectionTarget& target, RemoteMemory& 
   PP_ASSIGN_OR_RETURN(InjectionReport report, Enter(target, memory, files, entry, patience));
   report.took = MonotonicNow() - begin;
   return TorchInjection{std::move(taker.memory()), std::move(taker.file()), report};
+}
+
+Result<void> LeaveByCall(const InjectionTarget& target, RemoteMemory& memory, const TorchInjection& injection,
+                         uint64_t nonce, const Patience& patience) {
+  PP_ASSIGN_OR_RETURN(const std::vector<ResidentStub> hooks, ResidentStub::FindAll(kTorchHook, target.pid, memory));
+  const auto ours =
+      std::ranges::find_if(hooks, [&](const ResidentStub& hook) { return hook.busy && hook.head.served == nonce; });
+  if (ours == hooks.end() || !CanCall(target)) {
+    return Error{Code::kFailedPrecondition, "the hook in the process cannot be called", ""};
+  }
+  CallGuard guard{ours->boot + offsetof(pp_boot_head, nonce), {}, RemoteAddr()};
+  std::memcpy(guard.bytes.data(), &nonce, sizeof nonce);
+  const uint32_t before = injection.arena.trace_state();
+  const auto seen = [&]() -> Result<bool> {
+    return injection.arena.has_left() || injection.arena.trace_state() != before;
+  };
+  RunReport report;
+  return RunCall(target, memory, {ours->enter, RemoteAddr()}, guard, patience, seen, &report);
 }
 
 void Forget(const TorchInjection& injection) {

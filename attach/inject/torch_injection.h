@@ -23,6 +23,12 @@ struct TorchInjection {
 Result<TorchInjection> InjectTorch(const InjectionTarget& target, RemoteMemory& memory, const TorchHookFile& image,
                                    const Patience& patience);
 
+// Brings the end of a capture that was asked to leave forward in a process that runs no operator, by a call in its
+// queue: PyTorch's execution trace is switched off, or else the hook leaves. Returns once the call has run, or at the
+// deadline.
+Result<void> LeaveByCall(const InjectionTarget& target, RemoteMemory& memory, const TorchInjection& injection,
+                         uint64_t nonce, const Patience& patience);
+
 // Frees the memory of an arena whose process does not come to its next operator.
 void Forget(const TorchInjection& injection);
 

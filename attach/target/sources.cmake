@@ -46,6 +46,6 @@ pp_in_target_module(pp_gpu_shim ptrace_prof_gpu gpu_shim_image.inc
 pp_in_target_module(pp_torch_hook ptrace_prof_torch torch_hook_image.inc
   target/shared/freestanding.c target/shared/sealed_file.c target/torch/torch_boot_block.c target/torch/torch_capture.c
   target/torch/torch_allocations.c target/torch/torch_inputs.c
-  target/torch/torch_memory.c target/torch/torch_module.c target/torch/torch_ops.c target/torch/torch_ring.c)
+  target/torch/torch_memory.c target/torch/torch_module.c target/torch/torch_ops.c target/torch/torch_ring.c target/torch/torch_trace.c)
 pp_library(attach/stub_image SOURCES inject/stub_image.cc DEPS pp_attach_base)
 add_dependencies(pp_attach_stub_image pp_stub_bytes pp_gpu_shim_bytes pp_torch_hook_bytes)

@@ -21,7 +21,7 @@ pp_library(daemon/collector
           collector/target/frame_codes.cc collector/sample/instant_reader.cc collector/sample/instant_reader_together.cc collector/target/stack_builder.cc collector/sample/standstill.cc
           collector/sample/stop_times.cc
           collector/target/start_wait.cc collector/calls/step_calls.cc collector/calls/step_marker.cc collector/calls/sampled_instead.cc collector/calls/stub_boot.cc
-          collector/torch/torch_blocks.cc collector/torch/torch_boot.cc collector/torch/torch_capture.cc collector/torch/torch_decoder.cc collector/torch/torch_groups.cc collector/torch/torch_import.cc collector/torch/torch_inputs.cc
+          collector/torch/execution_trace.cc collector/torch/torch_blocks.cc collector/torch/torch_boot.cc collector/torch/torch_capture.cc collector/torch/torch_decoder.cc collector/torch/torch_groups.cc collector/torch/torch_import.cc collector/torch/torch_inputs.cc
           collector/torch/torch_memory_slots.cc collector/torch/torch_merge.cc collector/torch/torch_rows.cc collector/torch/torch_storages.cc
           collector/torch/held_tensor_watch.cc collector/torch/held_tensors.cc collector/torch/torch_classes.cc collector/torch/torch_objects.cc collector/torch/torch_tensors.cc
           collector/calls/target_objects.cc collector/calls/thread_at_arming.cc collector/target/thread_roster.cc collector/target/thread_state_watch.cc collector/calls/tick_clock.cc collector/calls/call_threads.cc collector/calls/tracer_stub.cc collector/target/watched_threads.cc

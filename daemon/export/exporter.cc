@@ -116,7 +116,8 @@ Result<void> ReadAll(int input_fd, TraceReader& reader, const Output& out) {
 }
 
 bool ShowsOperators(const std::optional<ExportFormat>& format) {
-  return format == ExportFormat::kText || format == ExportFormat::kChrome || format == ExportFormat::kMemoryTimeline;
+  return format == ExportFormat::kText || format == ExportFormat::kChrome || format == ExportFormat::kMemoryTimeline ||
+         format == ExportFormat::kExecutionTrace;
 }
 
 Result<std::map<std::string, std::string>> MetadataOf(const ExportOptions& options) {

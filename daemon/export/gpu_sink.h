@@ -18,6 +18,7 @@ class GpuSink {
   virtual void OnOperator(TrackId, const Operator&) {}
   virtual void OnAllocation(TrackId, const Allocation&) {}
   virtual void OnHeldTensor(const HeldTensor&) {}
+  virtual void OnExecutionTrace(Pid, std::string_view /*piece*/) {}
 };
 
 }  // namespace ptrace_prof

@@ -21,7 +21,7 @@ pp_library(daemon/export
     export/call_table.cc
     export/chrome_exporter.cc
     export/collapsed_exporter.cc
-    export/exporter.cc
+    export/execution_trace_exporter.cc export/exporter.cc
     export/function_table.cc
     export/gpu_facts.cc
     export/gpu_idle.cc

@@ -293,6 +293,12 @@ void SpanFeed::OnHeldTensor(const HeldTensor& tensor) {
   }
 }
 
+void SpanFeed::OnExecutionTrace(Pid pid, std::string_view piece) {
+  if (gpu_sink_ != nullptr && Selected(pid)) {
+    gpu_sink_->OnExecutionTrace(pid, piece);
+  }
+}
+
 void SpanFeed::OnGpuAccounting(const GpuAccounting& accounting) {
   if (Selected(accounting.pid)) {
     recording_.gpu_accounting[{recording_.captures, accounting.pid}] = accounting;

@@ -44,6 +44,7 @@ class SpanFeed : public TraceVisitor {
   void OnOperator(TrackId track, const Operator& one) override;
   void OnAllocation(TrackId track, const Allocation& one) override;
   void OnHeldTensor(const HeldTensor& tensor) override;
+  void OnExecutionTrace(Pid pid, std::string_view piece) override;
   void OnGpuAccounting(const GpuAccounting& accounting) override;
   void OnCounter(CounterId id, const CounterInfo& info) override;
   void OnCount(CounterId id, Nanos when, int64_t value) override;

@@ -44,7 +44,7 @@ inline Nanos DurationOf(const CaptureTask& task) { return ToNanos(task.spec().du
 inline bool MayTrace(v1::Mode mode) { return mode == v1::MODE_TRACE || mode == v1::MODE_AUTO; }
 inline bool HasGpu(const v1::CaptureSpec& spec) { return spec.gpu() != v1::GPU_DETAIL_UNSPECIFIED; }
 inline bool WantsTorch(const v1::CaptureSpec& spec) {
-  return spec.torch() == v1::TORCH_ON || spec.record_shapes() || spec.profile_memory();
+  return spec.torch() == v1::TORCH_ON || spec.record_shapes() || spec.profile_memory() || spec.execution_trace();
 }
 // Whether code of ours is brought into the target: a capture that samples only reads it.
 inline bool EntersTarget(const v1::CaptureSpec& spec) {

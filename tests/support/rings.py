@@ -11,7 +11,7 @@ _RING_COUNT, _CLOCK, _HOLDS = 12, 20, 144  # the first two are in pp_channel, th
 MONOTONIC = 1  # pp_clock
 
 
-_TORCH_ROW = 120  # pp_torch_arena.row (attach/abi/torch_arena.h)
+_TORCH_ROW = 136  # pp_torch_arena.row (attach/abi/torch_arena.h)
 
 
 def _descriptor(pid, name=_NAME):

@@ -1,9 +1,11 @@
 """A perceptron trained with Adam, on PyTorch: `steps N` trains on the main thread, `threads N COUNT` on COUNT more at
 the same time, `profiled N FILE`, `averages N FILE` and `timeline N FILE` on the main thread under the job's own
-profiler, `forked N` in a child; `child` makes one that goes on; `hold N` and `drop` allocate and free N floats, `shared
-N` both, between processes; `crossing N` marks N ranges that end on another thread; `again` begins anew, `parameters
-FILE` lists the parameters. Answers each with `done` and what the job has to say; `result` says the sum of all weights,
-exactly, `version` that of PyTorch. Needs an interpreter with PyTorch."""
+profiler, `observed N FILE` under its own observer of an execution trace, which `unobserved` removes, `forked N` in a
+child; `crossed N` runs backward on a thread whose forward pass ran on another, before; `child` makes one that goes on;
+`hold N` and `drop` allocate and free N floats, `shared N` both, between processes; `crossing N` marks N ranges that end
+on another thread; `again` begins anew, `parameters FILE` lists the parameters. Answers each with `done` and what the
+job has to say; `result` says the sum of all weights, exactly, `version` that of PyTorch. Needs an interpreter with
+PyTorch."""
 import concurrent.futures
 import gzip
 import json
@@ -96,6 +98,29 @@ def timeline(training, count, path):
     os.unlink(path + ".raw.json.gz")
 
 
+def observed(training, count, path):
+    """PyTorch's execution trace, as it writes it."""
+    from torch.profiler import ExecutionTraceObserver
+    own = ExecutionTraceObserver().register_callback(path)
+    own.start()
+    training.steps(count)
+    own.stop()
+    own.unregister_callback()
+
+
+class Crossed:
+    """Its loss was computed on a thread that runs no operator meanwhile."""
+
+    def __init__(self):
+        self.model = Net()
+        self.loss = self.model(torch.randn(8, 32)).sum()
+
+    def backward(self, count):
+        thread = threading.Thread(target=lambda: [self.loss.backward(retain_graph=True) for _ in range(count)])
+        thread.start()
+        thread.join()
+
+
 def in_child(training, count):
     child = os.fork()
     if child == 0:
@@ -129,6 +154,7 @@ def crossing(count):
 
 def main():
     training = Training()
+    crossed = Crossed()
     held = []
     training.steps(3)
     pact.say("ready")
@@ -149,6 +175,12 @@ def main():
                 json.dump([[name, str(one.dtype), list(one.shape), one.untyped_storage().data_ptr() if hasattr(one,
                             "untyped_storage") else one.storage().data_ptr()]
                            for name, one in training.model.named_parameters()], out)
+        elif words[0] == "observed":
+            observed(training, int(words[1]), words[2])
+        elif words[0] == "unobserved":
+            torch._C._profiler._remove_execution_trace_observer()
+        elif words[0] == "crossed":
+            crossed.backward(int(words[1]))
         elif words[0] == "hold":
             held.append(torch.empty(int(words[1])))
         elif words[0] == "drop":

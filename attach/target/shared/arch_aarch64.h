@@ -7,6 +7,8 @@
 enum { PP_ADDRESS_BITS = 48 };  // of addresses that a process may map without asking for more
 
 enum {
+  PP_SYS_openat = 56,
+  PP_SYS_dup3 = 24,
   PP_SYS_fcntl = 25,
   PP_SYS_ftruncate = 46,
   PP_SYS_close = 57,

@@ -15,6 +15,8 @@ enum {
   PP_SYS_mprotect = 10,
   PP_SYS_madvise = 28,
   PP_SYS_getpid = 39,
+  PP_SYS_openat = 257,
+  PP_SYS_dup3 = 292,
   PP_SYS_fcntl = 72,
   PP_SYS_ftruncate = 77,
   PP_SYS_prctl = 157,

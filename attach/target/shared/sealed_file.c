@@ -29,9 +29,9 @@ static int64_t identify(int64_t descriptor, uint64_t* device, uint64_t* inode) {
   return result;
 }
 
-int64_t pp_make_sealed_file(const char* name, uint64_t size, pp_sealed_file* file, uint32_t* step) {
+int64_t pp_make_open_file(const char* name, uint64_t most, pp_sealed_file* file, uint32_t* step) {
   *step = PP_STEP_FTRUNCATE;
-  if (exceeds_file_limit(size)) return -PP_EFBIG;
+  if (exceeds_file_limit(most)) return -PP_EFBIG;
   *step = PP_STEP_MEMFD_CREATE;
   const uint64_t flags = PP_MFD_CLOEXEC | PP_MFD_ALLOW_SEALING;
   int64_t made = pp_system_call(PP_SYS_memfd_create, (uint64_t)name, flags | PP_MFD_NOEXEC_SEAL, 0, 0, 0, 0);
@@ -39,19 +39,27 @@ int64_t pp_make_sealed_file(const char* name, uint64_t size, pp_sealed_file* fil
   if (made < 0) return made;
   file->descriptor = made;
   *step = PP_STEP_FSTAT;
-  int64_t result = identify(made, &file->device, &file->inode);
+  return identify(made, &file->device, &file->inode);
+}
+
+int64_t pp_make_sealed_file(const char* name, uint64_t size, pp_sealed_file* file, uint32_t* step) {
+  int64_t result = pp_make_open_file(name, size, file, step);
   if (result < 0) return result;
   *step = PP_STEP_FTRUNCATE;
-  result = pp_system_call(PP_SYS_ftruncate, (uint64_t)made, size, 0, 0, 0, 0);
+  result = pp_system_call(PP_SYS_ftruncate, (uint64_t)file->descriptor, size, 0, 0, 0, 0);
   if (result < 0) return result;
   *step = PP_STEP_SEAL;
-  return pp_system_call(PP_SYS_fcntl, (uint64_t)made, PP_F_ADD_SEALS, PP_SEALS, 0, 0, 0);
+  return pp_system_call(PP_SYS_fcntl, (uint64_t)file->descriptor, PP_F_ADD_SEALS, PP_SEALS, 0, 0, 0);
+}
+
+int pp_is_file(int64_t descriptor, const pp_sealed_file* file) {
+  uint64_t device = 0, inode = 0;
+  return descriptor >= 0 && identify(descriptor, &device, &inode) == 0 && device == file->device &&
+         inode == file->inode;
 }
 
 void pp_close_sealed_file(pp_sealed_file* file) {
-  uint64_t device = 0, inode = 0;
-  if (file->descriptor >= 0 && identify(file->descriptor, &device, &inode) == 0 && device == file->device &&
-      inode == file->inode) {
+  if (pp_is_file(file->descriptor, file)) {
     pp_system_call(PP_SYS_close, (uint64_t)file->descriptor, 0, 0, 0, 0, 0);
   }
   file->descriptor = -1;

@@ -1,7 +1,7 @@
 // The beginning and the end of a capture in the target: see torch_hook.h.
 #include "attach/target/torch/torch_hook.h"
 
-pp_torch_hook pp_torch_self = {.file = {.descriptor = -1}};
+pp_torch_hook pp_torch_self = {.file = {.descriptor = -1}, .trace = {.stream = -1, .file = {.descriptor = -1}}};
 
 // at::RecordFunctionCallback: the same from 1.13 to 2.15. It is trivially copyable, so it is passed on the stack.
 enum { PP_TORCH_SCOPES = 10 };
@@ -70,6 +70,7 @@ static pp_torch_report begin(void) {
   for (unsigned i = 0; i < PP_TORCH_SCOPES; ++i) callback.scopes[i] = 1;
   pp_torch_self.arena->memory_slots = pp_torch_take_slots();  // before anything can leave
   pp_torch_self.callback = PP_TORCH_FUNCTION(uint64_t(*)(pp_torch_callback), add_callback)(callback);
+  if (pp_torch_boot_block.flags & PP_TORCH_BOOT_TRACE) pp_torch_begin_trace();  // after our callback, see torch_trace.c
   __atomic_store_n(&pp_torch_self.arena->state, PP_STATE_READY, __ATOMIC_RELEASE);
   return report;
 }
@@ -104,12 +105,23 @@ void pp_torch_leave(enum pp_leave_cause cause) {
 static void end_earlier(void) {
   const pp_private* page = __atomic_load_n(&pp_torch_self.private_page, __ATOMIC_ACQUIRE);
   if (!page || page->magic != PP_PRIVATE_MAGIC) return;
-  if (pp_torch_self.arena->leave || pp_torch_now() > pp_torch_self.arena->lease) pp_torch_leave(PP_LEAVE_ASKED);
+  if (pp_torch_self.arena->leave || pp_torch_now() > pp_torch_self.arena->lease) {
+    pp_torch_wait_for_trace();
+    pp_torch_leave(PP_LEAVE_ASKED);
+  }
+}
+
+// The collector calls this where no operator runs.
+static void bring_end_forward(void) {
+  const pp_private* page = __atomic_load_n(&pp_torch_self.private_page, __ATOMIC_ACQUIRE);
+  if (!page || page->magic != PP_PRIVATE_MAGIC || !pp_torch_self.arena->leave) return;
+  if (!pp_torch_has_trace() || pp_torch_end_trace(pp_torch_now())) pp_torch_leave(PP_LEAVE_ASKED);
 }
 
 // This process was forked while its parent was recorded. The shared memory was never mapped here, and its address may be
 // in use for something else. The inherited callback does nothing, but it may not have asked for inputs.
 static void forget_parent(void) {
+  pp_torch_forget_trace();
   __atomic_store_n(&pp_torch_self.private_page, (pp_private*)0, __ATOMIC_SEQ_CST);
   if (pp_torch_self.callback) PP_TORCH_FUNCTION(void (*)(uint64_t), remove_callback)(pp_torch_self.callback);
   pp_torch_self.callback = 0;
@@ -125,13 +137,13 @@ int pp_torch_enter(void* unused) {
   if (!is_target()) return 0;  // a forked copy of the queued call, or of the script that loads us
   const pp_private* inherited = __atomic_load_n(&pp_torch_self.private_page, __ATOMIC_ACQUIRE);
   if (inherited && inherited->magic != PP_PRIVATE_MAGIC) forget_parent();
+  if (pp_torch_boot_block.served == pp_torch_boot_block.nonce) {
+    bring_end_forward();
+    return 0;
+  }
   end_earlier();
   uint64_t expected = 0;
   if (!__atomic_compare_exchange_n(&pp_torch_boot_block.busy, &expected, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-    return 0;
-  }
-  if (pp_torch_boot_block.served == pp_torch_boot_block.nonce) {
-    __atomic_store_n(&pp_torch_boot_block.busy, 0, __ATOMIC_RELEASE);
     return 0;
   }
   const pp_torch_report report = begin();

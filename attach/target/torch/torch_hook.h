@@ -25,6 +25,7 @@
 
 // An entry of an open hash table: the ring of a thread. Only its thread changes it, except for `thread`.
 enum { PP_TORCH_SLOT_BITS = 12, PP_TORCH_SLOTS = 1 << PP_TORCH_SLOT_BITS };
+enum { PP_TORCH_TRACE_THREADS = 1024 };
 typedef struct pp_torch_slot {
   uint64_t thread;  // currentThreadId(); 0: free
   uint32_t ring;    // its number + 1; 0: none was free
@@ -44,7 +45,19 @@ typedef struct pp_torch_tables {
   uint32_t tensors_unfit;  // a bit for each row of pp_torch_boot.tensors that does not fit
   uint32_t lists[PP_TORCH_TAGS];
   uint32_t no_lists[PP_TORCH_TAGS];
+  // torch_trace.c: an open hash table of threads that run operators while an execution trace is made.
+  uint64_t trace_threads[PP_TORCH_TRACE_THREADS];  // currentThreadId() * 4 + how many were counted, up to 2
 } pp_torch_tables;
+
+// See torch_trace.c.
+typedef struct pp_torch_trace {
+  uint32_t state;  // pp_torch_trace_state
+  uint32_t busy;   // a thread changes it
+  int64_t stream;  // PyTorch's descriptor of the file
+  uint64_t ended_at;
+  uint64_t awaited;  // PAUSED: until this thread runs an operator
+  pp_sealed_file file;
+} pp_torch_trace;
 
 typedef struct pp_torch_hook {
   pp_private* private_page;  // in `tables`, while a capture is active
@@ -61,6 +74,7 @@ typedef struct pp_torch_hook {
   pp_torch_slot_of slots[PP_TORCH_MEMORY_SLOTS];
   uint64_t slots_before[PP_TORCH_MEMORY_SLOTS];  // what they held
   pp_sealed_file file;
+  pp_torch_trace trace;
 } pp_torch_hook;
 
 typedef struct pp_torch_report {
@@ -95,6 +109,17 @@ int pp_torch_is_recording(void);
 // torch_allocations.c: leads the slots of the boot block to the hook, and back. Returns how many.
 uint64_t pp_torch_take_slots(void);
 void pp_torch_return_slots(void);
+// torch_trace.c: PyTorch's own execution trace, from a call on the main thread on.
+void pp_torch_begin_trace(void);
+// At the begin of each operator, before PyTorch's observer sees it.
+void pp_torch_watch_trace(const char* object);
+// Brings its end forward; returns whether it is over.
+PP_COLD int pp_torch_end_trace(uint64_t now);
+PP_COLD void pp_torch_wait_for_trace(void);
+// In a forked child: nothing more of it gets to the file.
+PP_COLD void pp_torch_quit_trace(void);
+// Likewise, before the child is recorded itself.
+PP_COLD void pp_torch_forget_trace(void);
 // torch_inputs.c: writes the inputs that an ArrayRef<IValue> refers to. Returns the number of words. `is_safe`: the
 // address may be wrong.
 uint64_t pp_torch_inputs(const uint64_t* array, int is_safe, uint64_t* words);
@@ -104,6 +129,11 @@ uint64_t pp_torch_row_inputs(const uint64_t* array, uint64_t* words);
 // Copies memory that may not exist. Returns the number of bytes copied.
 uint64_t pp_torch_copy(uint64_t from, void* to, uint64_t size);
 #pragma GCC visibility pop
+
+static inline int pp_torch_has_trace(void) {
+  const uint32_t state = __atomic_load_n(&pp_torch_self.trace.state, __ATOMIC_ACQUIRE);
+  return state >= PP_TORCH_TRACE_ON && state <= PP_TORCH_TRACE_ENDING;
+}
 
 static inline uint64_t pp_torch_now(void) {
   return pp_likely(pp_torch_self.clock == PP_CLOCK_TSC) ? pp_ticks() : pp_torch_nanoseconds();

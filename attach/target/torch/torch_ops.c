@@ -5,21 +5,37 @@
 #include "attach/target/torch/torch_hook.h"
 
 
-// In a forked child the page is empty.
+// In a forked child the page is empty. There, too, an observer of PyTorch that we have switched on would write.
 int pp_torch_is_recording(void) {
   const pp_private* page = __atomic_load_n(&pp_torch_self.private_page, __ATOMIC_ACQUIRE);
   return page && page->magic == PP_PRIVATE_MAGIC && __atomic_load_n(&page->armed, __ATOMIC_RELAXED) == 1;
 }
 
-// Whether this call may record. A forked child touches nothing but its own, empty page.
-static int may_record(uint64_t now) {
+static int is_child(void) {
   const pp_private* page = __atomic_load_n(&pp_torch_self.private_page, __ATOMIC_ACQUIRE);
-  if (!page || page->magic != PP_PRIVATE_MAGIC) return 0;
+  return page && page->magic != PP_PRIVATE_MAGIC;
+}
+
+// Whether this call may record. A forked child touches nothing but its own, empty page.
+static int may_record(uint64_t now, const char* object) {
+  const pp_private* page = __atomic_load_n(&pp_torch_self.private_page, __ATOMIC_ACQUIRE);
+  if (!page || page->magic != PP_PRIVATE_MAGIC) {
+    if (pp_unlikely(pp_torch_has_trace() && is_child())) pp_torch_quit_trace();
+    return 0;
+  }
   const pp_torch_arena* arena = pp_torch_self.arena;
   if (pp_unlikely(now > __atomic_load_n(&arena->lease, __ATOMIC_RELAXED) ||
                   __atomic_load_n(&arena->leave, __ATOMIC_RELAXED))) {
+    if (pp_torch_has_trace() && !pp_torch_end_trace(now)) return 0;
     pp_torch_leave(__atomic_load_n(&arena->leave, __ATOMIC_RELAXED) ? PP_LEAVE_ASKED : PP_LEAVE_LEASE);
     return 0;
+  }
+  if (pp_unlikely(pp_torch_has_trace())) {
+    if (pp_unlikely(__atomic_load_n(&arena->trace_end, __ATOMIC_RELAXED))) {
+      pp_torch_end_trace(now);
+    } else {
+      pp_torch_watch_trace(object);
+    }
   }
   return pp_torch_is_recording();
 }
@@ -140,7 +156,7 @@ static void time_callback(unsigned which, uint64_t since) {
 void* pp_torch_on_begin(void** context, const char* object) {
   *context = 0;
   const uint64_t now = pp_torch_now();
-  if (!may_record(now)) return context;
+  if (!may_record(now, object)) return context;
   pp_ring* ring = pp_torch_own_ring();
   if (!ring) return context;
   const pp_torch_row* row = &pp_torch_self.arena->row;
@@ -156,7 +172,10 @@ void* pp_torch_on_begin(void** context, const char* object) {
 void pp_torch_on_end(const char* object, void* context) {
   (void)context;
   const uint64_t now = pp_torch_now();
-  if (!pp_torch_is_recording()) return;
+  if (!pp_torch_is_recording()) {
+    if (pp_unlikely(pp_torch_has_trace() && is_child())) pp_torch_quit_trace();
+    return;
+  }
   pp_ring* ring = pp_torch_own_ring();
   if (!ring) return;
   pp_torch_write(ring, now, PP_EXTENDED(PP_EXTENDED_OP_END, 0, PP_TORCH_KEY(object)), 0, 0);

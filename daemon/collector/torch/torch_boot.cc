@@ -13,6 +13,7 @@
 #include "attach/proc/procfs.h"
 #include "daemon/collector/calls/mapped_functions.h"
 #include "daemon/collector/target/python_traits.h"
+#include "daemon/collector/torch/execution_trace.h"
 #include "daemon/collector/torch/torch_rows.h"
 #include "symbolizer/cpython/interpreter_symbols.h"
 
@@ -25,10 +26,30 @@ constexpr std::string_view kOfOldStrings = "_ZN5torch8profiler4impl10inputTypesE
 constexpr uint32_t kLeastRings = 8;
 constexpr uint32_t kRingsPerThread = 2;  // threads end, and others begin
 constexpr Nanos kFirstLease = Nanos::FromSeconds(10);
+// From switching PyTorch's observer off to its removal: a thread must have left it then.
+constexpr Nanos kGrace = Nanos::FromMillis(100);
 
 #define PP_TORCH_SYMBOL(name, symbol) symbol,
 constexpr std::string_view kSymbols[] = {PP_TORCH_FOR_EACH_FUNCTION(PP_TORCH_SYMBOL)};
 #undef PP_TORCH_SYMBOL
+
+// All that may be needed later is set even if none is wanted: an earlier capture may still have to end its own.
+void SetTrace(const std::vector<MemoryRegion>& regions, RemoteMemory& memory, bool is_old, TickClock& clock,
+              pp_torch_boot& boot) {
+  for (const auto function :
+       {PP_TORCH_FN_trace_add, PP_TORCH_FN_trace_enable, PP_TORCH_FN_trace_disable, PP_TORCH_FN_trace_remove}) {
+    const bool is_add = function == PP_TORCH_FN_trace_add;
+    boot.functions[function] =
+        FindInMapped(regions, memory, kLibrary, is_add && is_old ? PP_TORCH_TRACE_ADD_OLD_STRINGS : kSymbols[function])
+            .value;
+  }
+  const std::string name = ExecutionTraceName(boot.nonce);
+  name.copy(boot.trace_name, sizeof boot.trace_name - 1);
+  boot.trace_most = kMostExecutionTrace + kMostAtItsEnd;
+  boot.trace_grace = clock.TicksIn(kGrace);
+  // No version before 2.0 makes one.
+  boot.trace_forward_thread = ForwardThreadSince2(is_old);
+}
 
 void SetRings(Pid pid, pp_torch_boot& boot) {
   const auto listed = ListThreads(pid);
@@ -73,6 +94,8 @@ Result<pp_torch_boot> DescribeForTorch(Pid pid, RemoteMemory& memory, const Pyth
   boot.flags = (wanted.inputs ? uint32_t{PP_TORCH_BOOT_INPUTS} : 0) |
                (is_old ? uint32_t{PP_TORCH_BOOT_OLD_STRINGS} : 0) |
                (wanted.inputs && wanted.memory ? uint32_t{PP_TORCH_BOOT_STORAGES} : 0);
+  boot.flags |= wanted.execution_trace ? uint32_t{PP_TORCH_BOOT_TRACE} : 0;
+  SetTrace(regions, memory, is_old, clock, boot);
   std::ranges::copy(TensorRows(), boot.tensors);
   PP_ASSIGN_OR_RETURN(const std::vector<RemoteAddr> python,
                       FindInterpreterSymbols(pid, memory, process, {&kSymbols[PP_TORCH_FN_PyModuleDef_Init], 1}));

@@ -20,6 +20,7 @@ Error NoTorch(Pid pid);
 struct TorchWanted {
   bool inputs = false;
   bool memory = false;
+  bool execution_trace = false;
 };
 
 // Rings, nonce and lease are set as well. NO_TORCH: the process has not loaded PyTorch; TORCH_UNSUPPORTED: it is older

@@ -31,7 +31,9 @@ constexpr Nanos kLease = Nanos::FromSeconds(3);
 constexpr Nanos kFirstLook = Nanos::FromMillis(5);
 constexpr Nanos kLeavesByItself = Nanos::FromMillis(20);  // at its next operator
 constexpr size_t kMostOutside = size_t{1} << 20;          // blocks
-constexpr Nanos kComesLate = Nanos::FromMillis(20);       // a thread may write a record that long after its time
+constexpr Nanos kCompletesTrace = Nanos::FromSeconds(2);
+constexpr Nanos kStepOfTrace = Nanos::FromMillis(150);  // after kGrace of torch_boot.cc
+constexpr Nanos kComesLate = Nanos::FromMillis(20);     // a thread may write a record that long after its time
 constexpr timespec kBetweenLooks{0, 200'000};
 constexpr size_t kRecordsAtOnce = 16384;
 constexpr double kMostCost = 1e5;      // ns of an operator; a target may write anything
@@ -67,7 +69,9 @@ TorchCapture::TorchCapture(const RecordedProcess& target, const CaptureContext& 
 
 Result<void> TorchCapture::Enter(const GoOn& go_on, Nanos patience) {
   PP_ASSIGN_OR_RETURN(pp_torch_boot boot, DescribeForTorch(target_.pid, target_.memory, target_.process.python, clock_,
-                                                           {context_.request.spec().record_shapes(), WithMemory()}));
+                                                           {.inputs = context_.request.spec().record_shapes(),
+                                                            .memory = WithMemory(),
+                                                            .execution_trace = context_.request.spec().execution_trace()}));
   if (WithMemory()) {
     PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(target_.pid));
     if (auto set = SetMemorySlots(target_.pid, target_.memory, regions, boot); set.has_error()) {
@@ -88,6 +92,11 @@ Result<void> TorchCapture::Enter(const GoOn& go_on, Nanos patience) {
       InjectTorch(into, target_.memory, hook,
                   {MonotonicNow() + patience, go_on, StartedStill(target_.pid, target_.memory, target_.process)}));
   injection_.emplace(std::move(injection));
+  into_ = into;
+  nonce_ = boot.nonce;
+  if (context_.request.spec().execution_trace()) {
+    trace_.emplace(target_.pid, boot.nonce, injection_->arena, context_.writer);
+  }
   return {};
 }
 
@@ -424,6 +433,9 @@ void TorchCapture::Account() {
 }
 
 void TorchCapture::Poll(Nanos now, Nanos known_until) {
+  if (trace_) {
+    trace_->Poll();
+  }
   if (is_over_ || waiting_.has_value()) {
     return;
   }
@@ -452,6 +464,34 @@ void TorchCapture::Poll(Nanos now, Nanos known_until) {
   }
 }
 
+void TorchCapture::AwaitLeft(Nanos patience, const std::function<void()>& meanwhile) {
+  const Nanos deadline = MonotonicNow() + patience;
+  while (!injection_->arena.has_left() && MonotonicNow() < deadline) {
+    ::nanosleep(&kBetweenLooks, nullptr);
+    Renew();
+    meanwhile();
+  }
+}
+
+// PyTorch completes the file in two steps, at operators of the job. If none comes, the hook is called for each.
+void TorchCapture::CompleteTrace(Nanos deadline, const std::function<void()>& meanwhile) {
+  const Patience patience{deadline, [&] {
+                            Renew();
+                            meanwhile();
+                            return true;
+                          }};
+  const TorchArena& arena = injection_->arena;
+  while (!arena.has_left() && MonotonicNow() < deadline) {
+    if (arena.trace_state() == PP_TORCH_TRACE_ENDING) {
+      AwaitLeft(kStepOfTrace, meanwhile);
+    }
+    if (!arena.has_left() && LeaveByCall(*into_, target_.memory, *injection_, nonce_, patience).has_error()) {
+      break;
+    }
+  }
+  AwaitLeft(deadline - MonotonicNow(), meanwhile);
+}
+
 void TorchCapture::Disarm(Nanos patience, const std::function<void()>& meanwhile) {
   if (!injection_.has_value()) {
     return;
@@ -462,10 +502,9 @@ void TorchCapture::Disarm(Nanos patience, const std::function<void()>& meanwhile
   }
   end_ = MonotonicNow();
   arena.AskToLeave();
-  const Nanos deadline = end_ + std::min(patience, kLeavesByItself);
-  while (!arena.has_left() && MonotonicNow() < deadline) {
-    ::nanosleep(&kBetweenLooks, nullptr);
-    meanwhile();
+  AwaitLeft(std::min(patience, kLeavesByItself), meanwhile);
+  if (trace_ && trace_->IsOpen()) {
+    CompleteTrace(end_ + std::min(patience, kCompletesTrace), meanwhile);
   }
   if (!is_over_) {
     Drain(Nanos(), true);
@@ -483,6 +522,9 @@ void TorchCapture::Finish(Nanos now) {
     context_.writer.AddNotice(now,
                               "the inputs of PyTorch's operators are not complete: this version lays out its tensors "
                               "in an unknown way");
+  }
+  if (trace_) {
+    trace_->Finish();
   }
   if (!is_over_) {
     TellGroups();

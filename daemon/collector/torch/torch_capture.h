@@ -24,6 +24,7 @@
 #include "daemon/collector/calls/tick_clock.h"
 #include "daemon/collector/target/capture_context.h"
 #include "daemon/collector/target/source.h"
+#include "daemon/collector/torch/execution_trace.h"
 #include "daemon/collector/torch/held_tensor_watch.h"
 #include "daemon/collector/torch/torch_decoder.h"
 #include "daemon/collector/torch/torch_merge.h"
@@ -93,6 +94,8 @@ class TorchCapture final : public Source {
   void Write(DeviceCounter& counter);
   void Renew();
   void TellGroups();
+  void AwaitLeft(Nanos patience, const std::function<void()>& meanwhile);
+  void CompleteTrace(Nanos deadline, const std::function<void()>& meanwhile);
   void Account();
 
   const RecordedProcess target_;
@@ -100,6 +103,8 @@ class TorchCapture final : public Source {
   const RecordedAt recorded_at_;
   TickClock clock_{FitTickSource()};
   RemoteWriter writer_;
+  std::optional<InjectionTarget> into_;
+  uint64_t nonce_ = 0;
   std::optional<TorchInjection> injection_;
   std::optional<Error> refusal_;  // of Prepare
   std::optional<Waiting> waiting_;
@@ -109,6 +114,7 @@ class TorchCapture final : public Source {
   TorchDecoder decoder_;
   TorchMerge merge_;                                             // while records must wait, or be in order
   std::optional<HeldTensorWatch> held_;                          // while memory is recorded
+  std::optional<ExecutionTrace> trace_;                          // if requested
   std::map<std::pair<uint8_t, int8_t>, DeviceCounter> devices_;  // by type and index
   std::map<size_t, uint64_t> owners_;                            // PyTorch's number of the thread that owns a ring
   std::map<Tid, ThreadInfo> hosts_;      // threads as the host sees them, by tid as the target sees it

@@ -72,6 +72,7 @@ std::optional<std::string> RangeName(const pp_torch_raw& raw, const pp_torch_row
 
 std::span<const TorchRow> TorchRows() { return kRows; }
 std::span<const pp_torch_tensor> TensorRows() { return kTensors; }
+uint32_t ForwardThreadSince2(bool has_old_strings) { return kRows[has_old_strings ? 2 : 3].fields.forward_thread; }
 
 std::optional<SchemaName> ReadSchemaName(RemoteAddr schema, const pp_torch_row& row, RemoteMemory& memory) {
   const bool is_old = (row.flags & PP_TORCH_ROW_OLD_STRINGS) != 0;

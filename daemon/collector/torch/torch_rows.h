@@ -25,6 +25,8 @@ struct TorchRow {
 std::span<const TorchRow> TorchRows();
 // The known layouts of c10::TensorImpl: the hook chooses among them by itself.
 std::span<const pp_torch_tensor> TensorRows();
+// pp_torch_row.forward_thread of PyTorch 2.0 and later.
+uint32_t ForwardThreadSince2(bool has_old_strings);
 
 // What a copied object says according to a row; nullopt: it cannot be such an object.
 struct RawOperator {

@@ -157,6 +157,7 @@ grpc::ServerUnaryReactor* CaptureServiceImpl::CreateCapture(grpc::CallbackServer
     look.mutable_spec()->clear_torch();
     look.mutable_spec()->clear_record_shapes();
     look.mutable_spec()->clear_profile_memory();
+    look.mutable_spec()->clear_execution_trace();
     look.mutable_spec()->clear_force();
     look.mutable_spec()->mutable_sample()->set_no_subprocesses(true);
     *response->mutable_spec() = request->spec();

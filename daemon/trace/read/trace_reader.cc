@@ -171,6 +171,7 @@ struct TraceReader::Impl {
   void OnLocals(std::string_view extension, const Sequence& sequence);
   void OnNotice(std::string_view message);
   void OnWindow(std::string_view message);
+  void OnExecutionTrace(std::string_view message);
   void OnExtension(const Packet& packet);
   void EndSequence(uint32_t id);
 
@@ -528,6 +529,20 @@ void TraceReader::Impl::OnWindow(std::string_view message) {
   visitor.OnWindow(window);
 }
 
+void TraceReader::Impl::OnExecutionTrace(std::string_view message) {
+  Pid pid;
+  std::string_view piece;
+  WireDecoder decoder(message);
+  for (WireField field; decoder.Next(field);) {
+    switch (field.number) {
+      case trace::ExecutionTracePiece::kPidFieldNumber: pid = Pid(static_cast<int32_t>(field.value)); break;
+      case trace::ExecutionTracePiece::kTextFieldNumber: piece = field.bytes; break;
+      default: break;
+    }
+  }
+  visitor.OnExecutionTrace(pid, piece);
+}
+
 void TraceReader::Impl::OnExtension(const Packet& packet) {
   WireDecoder decoder(packet.extension);
   for (WireField field; decoder.Next(field);) {
@@ -554,6 +569,7 @@ void TraceReader::Impl::OnExtension(const Packet& packet) {
       case trace::Extension::kNoticeFieldNumber: OnNotice(field.bytes); break;
       case trace::Extension::kHeldTensorsFieldNumber: visitor.OnHeldTensor(DecodeHeldTensor(field.bytes)); break;
       case trace::Extension::kWindowFieldNumber: OnWindow(field.bytes); break;
+      case trace::Extension::kExecutionTraceFieldNumber: OnExecutionTrace(field.bytes); break;
       case trace::Extension::kAccountingFieldNumber: visitor.OnAccounting(DecodeAccounting(field.bytes)); break;
       case trace::Extension::kEndFieldNumber: visitor.OnEnd(DecodeEnd(field.bytes)); break;
       case trace::Extension::kThreadEndFieldNumber: EndSequence(packet.sequence); break;

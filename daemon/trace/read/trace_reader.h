@@ -62,6 +62,7 @@ class TraceVisitor {
   virtual void OnOperator(TrackId, const Operator&) {}
   virtual void OnAllocation(TrackId, const Allocation&) {}  // those of one thread come in order
   virtual void OnHeldTensor(const HeldTensor&) {}
+  virtual void OnExecutionTrace(Pid, std::string_view /*piece*/) {}
   virtual void OnGpuAccounting(const GpuAccounting&) {}
   // Each counter is announced before its values, which come in order of time.
   virtual void OnCounter(CounterId, const CounterInfo&) {}

@@ -554,6 +554,14 @@ void TraceWriter::AddWindow(const TimeRange& window) {
   });
 }
 
+void TraceWriter::AddExecutionTrace(Pid pid, std::string_view piece) {
+  Impl& w = *impl_;
+  w.Extension(trace::Extension::kExecutionTraceFieldNumber, [&] {
+    w.out.SignedVarint(trace::ExecutionTracePiece::kPidFieldNumber, pid.value);
+    w.out.Bytes(trace::ExecutionTracePiece::kTextFieldNumber, piece);
+  });
+}
+
 void TraceWriter::SetAccounting(const Accounting& accounting) { impl_->accounting = accounting; }
 
 Result<void> TraceWriter::Flush() {

@@ -94,6 +94,7 @@ class TraceWriter {
   void AddHeldTensor(const HeldTensor& tensor);
   // All that was recorded between these times has been written.
   void AddWindow(const TimeRange& window);
+  void AddExecutionTrace(Pid pid, std::string_view piece);
   void SetAccounting(const Accounting& accounting);
   // Writes everything pending. Call it a few times a second, and before the StackTable is cleared.
   Result<void> Flush();

@@ -10,6 +10,7 @@ add_executable(daemon_collect_test
   unit/daemon/collector/gpu/gpu_annotations_test.cc
   unit/daemon/collector/gpu/clock_fit_test.cc
   unit/daemon/collector/gpu/gpu_clock_test.cc
+  unit/daemon/collector/torch/execution_trace_test.cc
   unit/daemon/collector/torch/torch_decoder_test.cc
   unit/daemon/collector/torch/torch_blocks_test.cc
   unit/daemon/collector/torch/torch_inputs_test.cc

@@ -104,7 +104,7 @@ TEST(ExactCallsTest, ThreadsCanBeChosen) {
 
 TEST(ExactCallsTest, EveryFormatOpensATraceCutAnywhere) {
   const std::string trace = CallTrace();
-  for (const FormatInfo& info : ExportFormats()) {
+  for (const FormatInfo& info : FormatsOfAnyTrace()) {
     for (size_t size = 0; size < trace.size(); size += 31) {
       const Exported exported = Export(trace.substr(0, size), info.format);
       ASSERT_TRUE(exported.result.has_value()) << info.name << " at " << size;

@@ -46,7 +46,7 @@ TEST(ChooseFormatTest, GoesByTheLongestExtensionUnlessNamed) {
     ASSERT_TRUE(format.has_value()) << test.path;
     EXPECT_EQ(format.value(), test.format) << test.path;
   }
-  for (const FormatInfo& info : ExportFormats()) {
+  for (const FormatInfo& info : FormatsOfAnyTrace()) {
     EXPECT_EQ(InfoOf(info.format).name, info.name);
   }
 }
@@ -100,7 +100,7 @@ TEST(ExportTest, APerfettoCopyRefusesFilters) {
 
 TEST(ExportTest, OpensATraceCutAnywhere) {
   const std::string trace = SampleTrace();
-  for (const FormatInfo& info : ExportFormats()) {
+  for (const FormatInfo& info : FormatsOfAnyTrace()) {
     uint64_t before = 0;
     for (size_t size = 0; size < trace.size(); size += 97) {
       const Exported exported = Export(trace.substr(0, size), info.format);
@@ -115,7 +115,7 @@ TEST(ExportTest, OpensATraceCutAnywhere) {
 }
 
 TEST(ExportTest, RefusesWhatIsNoTraceAndLeavesNothing) {
-  for (const FormatInfo& info : ExportFormats()) {
+  for (const FormatInfo& info : FormatsOfAnyTrace()) {
     const ScratchFolder folder;
     ExportOptions options{.format = info.format};
     const auto result = ExportTo(std::string(1000, '\xff'), options, folder.PathOf("out"));
@@ -126,7 +126,7 @@ TEST(ExportTest, RefusesWhatIsNoTraceAndLeavesNothing) {
 }
 
 TEST(ExportTest, HostileNamesComeOutClean) {
-  for (const FormatInfo& info : ExportFormats()) {
+  for (const FormatInfo& info : FormatsOfAnyTrace()) {
     if (info.format == ExportFormat::kPerfetto || !ShowsStacks(info)) {
       continue;  // a copy
     }
@@ -183,7 +183,7 @@ TEST(OutputTest, ReplacesAFileOnlyWhenWhole) {
 TEST(OutputTest, IsCompressedWhereItsNameSaysSo) {
   const ScratchFolder folder;
   const std::string trace = LongTrace(2);
-  for (const FormatInfo& info : ExportFormats()) {
+  for (const FormatInfo& info : FormatsOfAnyTrace()) {
     const std::string path = folder.PathOf(std::string("run") + std::string(info.extensions.back()) + ".gz");
     const auto result = ExportTo(trace, {}, path);
     ASSERT_TRUE(result.has_value()) << info.name << ": " << result.error().message;
@@ -250,7 +250,7 @@ class FileSizeLimit {
 TEST(OutputTest, AWriteThatFailsHalfwayLeavesNothing) {
   const ScratchFolder folder;
   std::ofstream(folder.PathOf("trace")) << LongTrace(5);
-  for (const FormatInfo& info : ExportFormats()) {
+  for (const FormatInfo& info : FormatsOfAnyTrace()) {
     const auto export_to = [&](const std::string& path) {
       const UniqueFd input(::open(folder.PathOf("trace").c_str(), O_RDONLY | O_CLOEXEC));
       return ExportTrace(input.get(), {.format = info.format}, path);

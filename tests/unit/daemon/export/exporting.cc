@@ -78,6 +78,16 @@ Exported Export(const std::string& trace, ExportFormat format, ExportOptions opt
   return {std::move(result), ReadFile(path)};
 }
 
+std::vector<FormatInfo> FormatsOfAnyTrace() {
+  std::vector<FormatInfo> formats;
+  for (const FormatInfo& info : ExportFormats()) {
+    if (info.format != ExportFormat::kExecutionTrace) {
+      formats.push_back(info);
+    }
+  }
+  return formats;
+}
+
 std::string Essence(ExportFormat format, const std::string& bytes) {
   switch (format) {
     case ExportFormat::kHtml: return Between(bytes, "id=\"trace\">", "</script>");
@@ -88,6 +98,7 @@ std::string Essence(ExportFormat format, const std::string& bytes) {
     case ExportFormat::kChrome:
     case ExportFormat::kPerfetto:
     case ExportFormat::kMemoryTimeline:
+    case ExportFormat::kExecutionTrace:
     case ExportFormat::kText: return bytes;
   }
   return {};

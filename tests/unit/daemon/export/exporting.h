@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "daemon/export/exporter.h"
 
@@ -33,6 +34,8 @@ Result<ExportSummary> ExportTo(const std::string& trace, const ExportOptions& op
 std::string ReadFile(const std::string& path);
 std::string Decompress(const std::string& bytes);  // "not gzip" if it is none, or truncated
 // The part that is comparable between runs and readable in a diff: decompressed, without the viewer and its nonce.
+// All but the format that needs an execution trace.
+std::vector<FormatInfo> FormatsOfAnyTrace();
 // Whether the format shows what threads ran.
 inline bool ShowsStacks(const FormatInfo& info) { return info.format != ExportFormat::kMemoryTimeline; }
 std::string Essence(ExportFormat format, const std::string& bytes);

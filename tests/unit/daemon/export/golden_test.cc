@@ -48,12 +48,11 @@ TEST_P(GoldenTest, OfExactCallsIsWhatWasReviewed) { ExpectGolden(GetParam(), Cal
 
 TEST_P(GoldenTest, OfAGpuIsWhatWasReviewed) { ExpectGolden(GetParam(), GpuTrace(), "gpu", 250); }
 
-INSTANTIATE_TEST_SUITE_P(Formats, GoldenTest, testing::ValuesIn(ExportFormats().begin(), ExportFormats().end()),
-                         [](const auto& param) {
-                           std::string name(param.param.name);
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Formats, GoldenTest, testing::ValuesIn(FormatsOfAnyTrace()), [](const auto& param) {
+  std::string name(param.param.name);
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
 
 // The trace as somebody would see it who knows only Perfetto's own messages, and the one that says it is ours.
 std::string WithoutExtension(const std::string& trace) {
@@ -84,7 +83,7 @@ TEST(ExtensionTest, StacksAndCountsNeedNoneOfIt) {
 
 TEST(ExtensionTest, EveryFormatOpensWithoutIt) {
   const std::string bare = WithoutExtension(SampleTrace());
-  for (const FormatInfo& info : ExportFormats()) {
+  for (const FormatInfo& info : FormatsOfAnyTrace()) {
     const Exported exported = Export(bare, info.format);
     ASSERT_TRUE(exported.result.has_value()) << info.name << ": " << exported.result.error().message;
     EXPECT_EQ(exported.result.value().samples, 219) << info.name;

@@ -4,6 +4,7 @@ target_link_libraries(daemon_export_sample_trace PUBLIC pp_daemon_trace fmt::fmt
 
 add_executable(daemon_export_test
   unit/daemon/export/calls_test.cc
+  unit/daemon/export/execution_trace_test.cc
   unit/daemon/export/exporter_test.cc
   unit/daemon/export/kineto_test.cc
   unit/daemon/export/operator_flops_test.cc
