@@ -39,6 +39,7 @@ pp_library(daemon/trace
     trace/read/counter_track.cc
     trace/extension_codec.cc
     trace/held_tensor_codec.cc
+    trace/piece_codec.cc
     trace/extension_descriptor.cc
     trace/write/frame_names.cc
     trace/gpu_codec.cc

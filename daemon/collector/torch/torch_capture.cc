@@ -68,10 +68,11 @@ TorchCapture::TorchCapture(const RecordedProcess& target, const CaptureContext& 
       records_(kRecordsAtOnce) {}
 
 Result<void> TorchCapture::Enter(const GoOn& go_on, Nanos patience) {
-  PP_ASSIGN_OR_RETURN(pp_torch_boot boot, DescribeForTorch(target_.pid, target_.memory, target_.process.python, clock_,
-                                                           {.inputs = context_.request.spec().record_shapes(),
-                                                            .memory = WithMemory(),
-                                                            .execution_trace = context_.request.spec().execution_trace()}));
+  PP_ASSIGN_OR_RETURN(pp_torch_boot boot,
+                      DescribeForTorch(target_.pid, target_.memory, target_.process.python, clock_,
+                                       {.inputs = context_.request.spec().record_shapes(),
+                                        .memory = WithMemory(),
+                                        .execution_trace = context_.request.spec().execution_trace()}));
   if (WithMemory()) {
     PP_ASSIGN_OR_RETURN(const std::vector<MemoryRegion> regions, ReadMaps(target_.pid));
     if (auto set = SetMemorySlots(target_.pid, target_.memory, regions, boot); set.has_error()) {

@@ -14,6 +14,7 @@
 #include "daemon/trace/gpu_codec.h"
 #include "daemon/trace/held_tensor_codec.h"
 #include "daemon/trace/perfetto.pb.h"
+#include "daemon/trace/piece_codec.h"
 #include "daemon/trace/read/call_track.h"
 #include "daemon/trace/read/counter_track.h"
 #include "daemon/trace/read/gpu_track.h"
@@ -170,8 +171,6 @@ struct TraceReader::Impl {
   void OnSamples(const Packet& packet, Sequence& sequence);
   void OnLocals(std::string_view extension, const Sequence& sequence);
   void OnNotice(std::string_view message);
-  void OnWindow(std::string_view message);
-  void OnExecutionTrace(std::string_view message);
   void OnExtension(const Packet& packet);
   void EndSequence(uint32_t id);
 
@@ -516,33 +515,6 @@ void TraceReader::Impl::OnNotice(std::string_view message) {
   visitor.OnNotice(when, text);
 }
 
-void TraceReader::Impl::OnWindow(std::string_view message) {
-  TimeRange window;
-  WireDecoder decoder(message);
-  for (WireField field; decoder.Next(field);) {
-    switch (field.number) {
-      case trace::Window::kBeginNsFieldNumber: window.begin.value = field.AsSigned(); break;
-      case trace::Window::kEndNsFieldNumber: window.end.value = field.AsSigned(); break;
-      default: break;
-    }
-  }
-  visitor.OnWindow(window);
-}
-
-void TraceReader::Impl::OnExecutionTrace(std::string_view message) {
-  Pid pid;
-  std::string_view piece;
-  WireDecoder decoder(message);
-  for (WireField field; decoder.Next(field);) {
-    switch (field.number) {
-      case trace::ExecutionTracePiece::kPidFieldNumber: pid = Pid(static_cast<int32_t>(field.value)); break;
-      case trace::ExecutionTracePiece::kTextFieldNumber: piece = field.bytes; break;
-      default: break;
-    }
-  }
-  visitor.OnExecutionTrace(pid, piece);
-}
-
 void TraceReader::Impl::OnExtension(const Packet& packet) {
   WireDecoder decoder(packet.extension);
   for (WireField field; decoder.Next(field);) {
@@ -568,8 +540,12 @@ void TraceReader::Impl::OnExtension(const Packet& packet) {
         break;
       case trace::Extension::kNoticeFieldNumber: OnNotice(field.bytes); break;
       case trace::Extension::kHeldTensorsFieldNumber: visitor.OnHeldTensor(DecodeHeldTensor(field.bytes)); break;
-      case trace::Extension::kWindowFieldNumber: OnWindow(field.bytes); break;
-      case trace::Extension::kExecutionTraceFieldNumber: OnExecutionTrace(field.bytes); break;
+      case trace::Extension::kWindowFieldNumber: visitor.OnWindow(DecodeWindow(field.bytes)); break;
+      case trace::Extension::kExecutionTraceFieldNumber: {
+        const ExecutionTracePiece piece = DecodeExecutionTrace(field.bytes);
+        visitor.OnExecutionTrace(piece.pid, piece.text);
+        break;
+      }
       case trace::Extension::kAccountingFieldNumber: visitor.OnAccounting(DecodeAccounting(field.bytes)); break;
       case trace::Extension::kEndFieldNumber: visitor.OnEnd(DecodeEnd(field.bytes)); break;
       case trace::Extension::kThreadEndFieldNumber: EndSequence(packet.sequence); break;

@@ -14,6 +14,7 @@
 #include "daemon/trace/gpu_codec.h"
 #include "daemon/trace/held_tensor_codec.h"
 #include "daemon/trace/perfetto.pb.h"
+#include "daemon/trace/piece_codec.h"
 #include "daemon/trace/read/counter_track.h"
 #include "daemon/trace/write/call_sequence.h"
 #include "daemon/trace/write/gpu_writer.h"
@@ -524,13 +525,11 @@ void TraceWriter::AddCount(CounterId counter, Nanos when, int64_t value) {
 }
 
 void TraceWriter::AddProcessEntry(const ProcessEntry& entry) {
-  Impl& w = *impl_;
-  w.Extension(trace::Extension::kProcessEntryFieldNumber, [&] { EncodeProcessEntry(entry, w.out); });
+  impl_->Extension(trace::Extension::kProcessEntryFieldNumber, [&] { EncodeProcessEntry(entry, impl_->out); });
 }
 
 void TraceWriter::AddCheck(const Check& check) {
-  Impl& w = *impl_;
-  w.Extension(trace::Extension::kCheckFieldNumber, [&] { EncodeCheck(check, w.out); });
+  impl_->Extension(trace::Extension::kCheckFieldNumber, [&] { EncodeCheck(check, impl_->out); });
 }
 
 void TraceWriter::AddNotice(Nanos when, std::string_view text) {
@@ -542,24 +541,16 @@ void TraceWriter::AddNotice(Nanos when, std::string_view text) {
 }
 
 void TraceWriter::AddHeldTensor(const HeldTensor& tensor) {
-  Impl& w = *impl_;
-  w.Extension(trace::Extension::kHeldTensorsFieldNumber, [&] { EncodeHeldTensor(tensor, w.out); });
+  impl_->Extension(trace::Extension::kHeldTensorsFieldNumber, [&] { EncodeHeldTensor(tensor, impl_->out); });
 }
 
 void TraceWriter::AddWindow(const TimeRange& window) {
-  Impl& w = *impl_;
-  w.Extension(trace::Extension::kWindowFieldNumber, [&] {
-    w.out.SignedVarint(trace::Window::kBeginNsFieldNumber, window.begin.value);
-    w.out.SignedVarint(trace::Window::kEndNsFieldNumber, window.end.value);
-  });
+  impl_->Extension(trace::Extension::kWindowFieldNumber, [&] { EncodeWindow(window, impl_->out); });
 }
 
 void TraceWriter::AddExecutionTrace(Pid pid, std::string_view piece) {
   Impl& w = *impl_;
-  w.Extension(trace::Extension::kExecutionTraceFieldNumber, [&] {
-    w.out.SignedVarint(trace::ExecutionTracePiece::kPidFieldNumber, pid.value);
-    w.out.Bytes(trace::ExecutionTracePiece::kTextFieldNumber, piece);
-  });
+  w.Extension(trace::Extension::kExecutionTraceFieldNumber, [&] { EncodeExecutionTrace({pid, piece}, w.out); });
 }
 
 void TraceWriter::SetAccounting(const Accounting& accounting) { impl_->accounting = accounting; }
