@@ -102,6 +102,7 @@ class ExecutionTrace(ObservedCase):
 
     def test_backward_for_a_thread_that_has_run_nothing(self):
         """PyTorch's observer looks up the last operator of that thread, and does not check that there is one."""
+        self.ask("cross")
         recording = self.recording(*WITH)
         self.ask("crossed", 3)
         self.ask("steps", STEPS)

@@ -1,11 +1,10 @@
 """A perceptron trained with Adam, on PyTorch: `steps N` trains on the main thread, `threads N COUNT` on COUNT more at
 the same time, `profiled N FILE`, `averages N FILE` and `timeline N FILE` on the main thread under the job's own
 profiler, `observed N FILE` under its own observer of an execution trace, which `unobserved` removes, `forked N` in a
-child; `crossed N` runs backward on a thread whose forward pass ran on another, before; `child` makes one that goes on;
-`hold N` and `drop` allocate and free N floats, `shared N` both, between processes; `crossing N` marks N ranges that end
-on another thread; `again` begins anew, `parameters FILE` lists the parameters. Answers each with `done` and what the
-job has to say; `result` says the sum of all weights, exactly, `version` that of PyTorch. Needs an interpreter with
-PyTorch."""
+child; `cross` runs a forward pass, `crossed N` its backward on another thread; `child` makes one that goes on; `hold N`
+and `drop` allocate and free N floats, `shared N` both, between processes; `crossing N` marks N ranges that end on
+another thread; `again` begins anew, `parameters FILE` lists the parameters. Answers each with `done` and what the job
+has to say; `result` says the sum of all weights, exactly, `version` that of PyTorch. Needs an interpreter with PyTorch."""
 import concurrent.futures
 import gzip
 import json
@@ -154,7 +153,7 @@ def crossing(count):
 
 def main():
     training = Training()
-    crossed = Crossed()
+    crossed = None
     held = []
     training.steps(3)
     pact.say("ready")
@@ -179,6 +178,8 @@ def main():
             observed(training, int(words[1]), words[2])
         elif words[0] == "unobserved":
             torch._C._profiler._remove_execution_trace_observer()
+        elif words[0] == "cross":
+            crossed = Crossed()
         elif words[0] == "crossed":
             crossed.backward(int(words[1]))
         elif words[0] == "hold":

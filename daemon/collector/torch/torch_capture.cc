@@ -163,7 +163,15 @@ bool TorchCapture::HasCome(Nanos now) {
 
 // Says why nothing was recorded, if it was to be.
 void TorchCapture::EndWaiting() {
-  const std::optional<Error> failure = refusal_.has_value() ? refusal_ : waiting_->failure;
+  std::optional<Error> failure = refusal_.has_value() ? refusal_ : waiting_->failure;
+  if (!failure.has_value() &&
+      LookAtTorchImport(target_.pid, target_.memory, target_.process.python) == TorchImport::kDone) {
+    const auto may = MayEnterLate();
+    failure = may.has_error() ? may.error()
+                              : Because(Reason::kTorchUnsupported,
+                                        fmt::format("process {} loaded PyTorch just before the end", target_.pid.value),
+                                        "record it again now", ThingOf(target_.pid));
+  }
   waiting_.reset();
   is_over_ = true;
   if (failure.has_value()) {
