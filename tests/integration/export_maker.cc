@@ -22,6 +22,9 @@ int WriteAll(const std::string& folder) {
     const std::string path = fmt::format("{}/{}.trace", folder, name);
     std::ofstream(path, std::ios::binary) << trace;
     for (const FormatInfo& info : ExportFormats()) {
+      if (info.format == ExportFormat::kExecutionTrace) {
+        continue;  // these traces have none
+      }
       const UniqueFd input(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
       const auto result = ExportTrace(input.get(), {}, fmt::format("{}/{}{}", folder, name, info.extensions.front()));
       if (result.has_error()) {
