@@ -60,10 +60,13 @@ if(TARGET ptrace-prof)
       ${CMAKE_CURRENT_SOURCE_DIR}/integration/torch_late_test.py --python ${minor})
     pp_script_test(soak.torch_late.${minor} "" soak
       ${CMAKE_CURRENT_SOURCE_DIR}/integration/torch_late_test.py --python ${minor} Started)
-    pp_script_test(integration.torch_execution_trace.${minor} 600 integration
-      ${CMAKE_CURRENT_SOURCE_DIR}/integration/torch_execution_trace_test.py --python ${minor})
     pp_script_test(soak.torch.${minor} "" soak
       ${CMAKE_CURRENT_SOURCE_DIR}/integration/torch_operators_test.py --python ${minor} Killed)
+  endforeach()
+  # They take minutes; other versions are in ./dev soak torch.
+  foreach(minor 3.11 3.14)
+    pp_script_test(integration.torch_execution_trace.${minor} 600 integration
+      ${CMAKE_CURRENT_SOURCE_DIR}/integration/torch_execution_trace_test.py --python ${minor})
   endforeach()
 
   foreach(soak kill fate execs hostile fidelity bias memory crowd trace_cycles)

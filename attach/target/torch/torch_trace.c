@@ -74,17 +74,13 @@ static uint64_t write_path(char* to, int64_t descriptor) {
 }
 
 static int add_observer(int64_t descriptor) {
-  int (*const add)(const void*) = PP_TORCH_FUNCTION(int (*)(const void*), trace_add);
-  if (pp_torch_boot_block.flags & PP_TORCH_BOOT_OLD_STRINGS) {
-    pp_old_string string = {.references = -1};
-    string.length = string.capacity = write_path(string.text, descriptor);
-    const char* text = string.text;
-    return add(&text) & 0xff;
-  }
-  char text[PP_PATH_BYTES];
-  pp_new_string string = {.text = text, .length = write_path(text, descriptor)};
-  string.capacity[0] = string.length;
-  return add(&string) & 0xff;
+  pp_old_string old = {.references = -1};
+  const uint64_t length = write_path(old.text, descriptor);
+  old.length = old.capacity = length;
+  const char* text = old.text;
+  pp_new_string string = {.text = text, .length = length, .capacity = {length, 0}};
+  const int has_old = (pp_torch_boot_block.flags & PP_TORCH_BOOT_OLD_STRINGS) != 0;
+  return PP_TORCH_FUNCTION(int (*)(const void*), trace_add)(has_old ? (const void*)&text : &string) & 0xff;
 }
 
 // A new descriptor is the lowest that is free, unless another thread was faster.
