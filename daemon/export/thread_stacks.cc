@@ -5,21 +5,12 @@
 #include <algorithm>
 
 #include "attach/base/clean_text.h"
+#include "daemon/export/function_table.h"
 
 namespace ptrace_prof {
 namespace {
 
 constexpr size_t kMostStretches = 1 << 24;
-
-// Without the folder in which packages are installed.
-std::string_view ShortPath(std::string_view path) {
-  for (const std::string_view folder : {"/site-packages/", "/dist-packages/"}) {
-    if (const size_t at = path.rfind(folder); at != std::string_view::npos) {
-      return path.substr(at + folder.size());
-    }
-  }
-  return path;
-}
 
 }  // namespace
 

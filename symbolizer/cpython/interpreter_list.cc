@@ -1,5 +1,6 @@
 #include "symbolizer/cpython/interpreter_list.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <span>
@@ -155,6 +156,15 @@ bool AreStillThreads(RemoteMemory& memory, const Layout& layout, RemoteAddr inte
     }
   }
   return true;
+}
+
+std::optional<RemoteAddr> FindMainInterpreter(RemoteMemory& memory, const Layout& layout, RemoteAddr runtime) {
+  std::vector<InterpreterEntry> interpreters;
+  if (ReadInterpreters(memory, layout, runtime, &interpreters) != ReadStatus::kOk) {
+    return std::nullopt;
+  }
+  const auto main = std::ranges::find(interpreters, kMainInterpreter, &InterpreterEntry::id);
+  return main == interpreters.end() ? std::nullopt : std::optional(main->address);
 }
 
 }  // namespace ptrace_prof

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "attach/base/types.h"
@@ -43,6 +44,9 @@ ReadStatus ReadInterpreters(RemoteMemory& memory, const Layout& layout, RemoteAd
 
 // True if threads do not take the GIL, which is the usual state of free-threaded builds. False if it cannot be read.
 bool IsGilOff(RemoteMemory& memory, const Layout& layout, RemoteAddr gil);
+
+// The address of the one with id kMainInterpreter. Nullopt: the list cannot be read, or it is not in it.
+std::optional<RemoteAddr> FindMainInterpreter(RemoteMemory& memory, const Layout& layout, RemoteAddr runtime);
 
 enum class ThreadList : uint8_t { kMayChange, kStandsStill };
 

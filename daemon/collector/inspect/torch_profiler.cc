@@ -2,25 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <vector>
-
 #include "symbolizer/cpython/interpreter_list.h"
 #include "symbolizer/cpython/named_items.h"
 
 namespace ptrace_prof {
 
 bool RunsTorchProfiler(RemoteMemory& memory, const PythonProcess& python) {
-  std::vector<InterpreterEntry> interpreters;
-  if (ReadInterpreters(memory, python.layout, python.runtime, &interpreters) != ReadStatus::kOk) {
-    return false;
-  }
-  const auto main = std::ranges::find(interpreters, kMainInterpreter, &InterpreterEntry::id);
-  if (main == interpreters.end()) {
+  const auto main = FindMainInterpreter(memory, python.layout, python.runtime);
+  if (!main) {
     return false;
   }
   ObjectReader reader(memory, python.layout);
-  const auto module = FindModule(memory, python.layout, main->address, "torch.autograd.profiler");
+  const auto module = FindModule(memory, python.layout, *main, "torch.autograd.profiler");
   const auto note = module ? FindAttribute(reader, *module, "_is_profiler_enabled") : std::nullopt;
   return note && reader.ReadTypeName(*note) == "bool" && reader.ReadInt(*note).value_or(0) != 0;
 }

@@ -1,6 +1,5 @@
 #include "daemon/collector/torch/held_tensor_watch.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -28,16 +27,12 @@ void HeldTensorWatch::Poll(Nanos now) {
 
 bool HeldTensorWatch::Look(Nanos now) {
   const Layout& layout = target_.process.python.layout;
-  std::vector<InterpreterEntry> interpreters;
-  if (ReadInterpreters(target_.memory, layout, target_.process.python.runtime, &interpreters) != ReadStatus::kOk) {
-    return false;
-  }
-  const auto main = std::ranges::find(interpreters, kMainInterpreter, &InterpreterEntry::id);
-  if (main == interpreters.end()) {
+  const auto main = FindMainInterpreter(target_.memory, layout, target_.process.python.runtime);
+  if (!main) {
     return false;
   }
   if (!classes_) {
-    auto found = TorchClasses::Find(target_.memory, layout, main->address);
+    auto found = TorchClasses::Find(target_.memory, layout, *main);
     if (!found) {
       return false;
     }
@@ -45,7 +40,7 @@ bool HeldTensorWatch::Look(Nanos now) {
   }
   std::vector<SearchStart> threads;
   for (const auto& track : target_.roster.tracks()) {
-    threads.push_back({track->entry.state, main->address});
+    threads.push_back({track->entry.state, *main});
   }
   const Nanos deadline = now + kLongestLook;
   const TorchObjects objects = FindTorchObjects(target_.memory, layout, *classes_, threads, deadline);

@@ -36,13 +36,8 @@ std::string Quoted(std::string_view text) {
 class GroupTables {
  public:
   GroupTables(RemoteMemory& memory, const PythonProcess& python) : reader_(memory, python.layout) {
-    std::vector<InterpreterEntry> interpreters;
-    if (ReadInterpreters(memory, python.layout, python.runtime, &interpreters) != ReadStatus::kOk) {
-      return;
-    }
-    const auto main = std::ranges::find(interpreters, kMainInterpreter, &InterpreterEntry::id);
-    if (main != interpreters.end()) {
-      module_ = FindModule(memory, python.layout, main->address, kModule);
+    if (const auto main = FindMainInterpreter(memory, python.layout, python.runtime)) {
+      module_ = FindModule(memory, python.layout, *main, kModule);
     }
   }
 

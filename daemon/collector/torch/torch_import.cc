@@ -1,8 +1,6 @@
 #include "daemon/collector/torch/torch_import.h"
 
-#include <algorithm>
 #include <optional>
-#include <vector>
 
 #include "attach/proc/maps.h"
 #include "daemon/collector/torch/torch_boot.h"
@@ -14,16 +12,12 @@ namespace {
 
 // ModuleSpec._initializing of `torch`; nullopt: not found.
 std::optional<bool> IsBeingImported(RemoteMemory& memory, const PythonProcess& python) {
-  std::vector<InterpreterEntry> interpreters;
-  if (ReadInterpreters(memory, python.layout, python.runtime, &interpreters) != ReadStatus::kOk) {
-    return std::nullopt;
-  }
-  const auto main = std::ranges::find(interpreters, kMainInterpreter, &InterpreterEntry::id);
-  if (main == interpreters.end()) {
+  const auto main = FindMainInterpreter(memory, python.layout, python.runtime);
+  if (!main) {
     return std::nullopt;
   }
   ObjectReader reader(memory, python.layout);
-  const auto module = FindModule(memory, python.layout, main->address, "torch");
+  const auto module = FindModule(memory, python.layout, *main, "torch");
   const auto spec = module ? FindAttribute(reader, *module, "__spec__") : std::nullopt;
   const auto mark = spec ? FindAttribute(reader, *spec, "_initializing") : std::nullopt;
   if (!mark || reader.ReadTypeName(*mark) != "bool") {
