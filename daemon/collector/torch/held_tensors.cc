@@ -61,7 +61,8 @@ class Lister {
  private:
   bool IsLate() const { return MonotonicNow() >= request_.deadline; }
 
-  // The same tensor may be in several modules, and a module be met before its holder: the longest name counts.
+  // A tensor that several modules share has its first name, as with named_parameters(). But a module may be met before
+  // its holder: then the holder's name for it counts.
   void Add(RemoteAddr object, TensorRole role, std::string name, const std::string& owner) {
     if (order_.size() >= kMaxTensors || classes_.KindOf(object) != TorchKind::kTensor) {
       return;
@@ -69,7 +70,7 @@ class Lister {
     const auto [known, is_new] = candidates_.try_emplace(object, Candidate{role, name, owner});
     if (is_new) {
       order_.push_back(object);
-    } else if (known->second.role == role && name.size() > known->second.name.size()) {
+    } else if (known->second.role == role && name.ends_with("." + known->second.name)) {
       known->second = {role, std::move(name), owner};
     }
   }
@@ -77,23 +78,28 @@ class Lister {
   void WalkModules(RemoteAddr root) {
     const std::string owner = reader_.ReadTypeName(root).value_or("?");
     std::vector<std::pair<RemoteAddr, std::string>> open = {{root, ""}};
-    std::unordered_set<RemoteAddr> seen = {root};
+    std::unordered_set<RemoteAddr> seen;
     while (!open.empty() && modules_ < kMostModules && !IsLate()) {
       const RemoteAddr module = open.back().first;
       const std::string prefix = std::move(open.back().second);
       open.pop_back();
+      if (!seen.insert(module).second) {
+        continue;
+      }
       ++modules_;
       for (const auto& kind :
            {std::pair("_parameters", TensorRole::kParameter), std::pair("_buffers", TensorRole::kBuffer)}) {
         VisitNamed(module, kind.first,
                    [&](const std::string& name, RemoteAddr value) { Add(value, kind.second, prefix + name, owner); });
       }
+      const size_t first_child = open.size();
       VisitNamed(module, "_modules", [&](const std::string& name, RemoteAddr value) {
-        if (prefix.size() + name.size() < kMostPlace && classes_.KindOf(value) == TorchKind::kModule &&
-            seen.insert(value).second) {
+        if (prefix.size() + name.size() < kMostPlace && open.size() < kMostModules &&
+            classes_.KindOf(value) == TorchKind::kModule) {
           open.emplace_back(value, prefix + name + ".");
         }
       });
+      std::reverse(open.begin() + static_cast<ptrdiff_t>(first_child), open.end());  // the first one comes next
     }
   }
 
